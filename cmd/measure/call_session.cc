@@ -12,6 +12,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
 #include "cmd/measure/caught_exceptions.h"
+#include "cmd/target/named_function.h"
 #include "cmd/target/nothing_recorded.h"
 #include "cmd/target/target_program.h"
 #include "event/function_event.h"
@@ -127,12 +128,21 @@ std::string CallSession::define_probe(const std::string& stem,
   return "";
 }
 
-// A program may load its C++ runtime later.
+// A program may load its C++ runtime later. One that has none is not asked for it: to say that
+// there is no such function, it looks through all that there are.
 void CallSession::define_catch() {
-  caught_event_ = define_probe("caught", {"__cxa_begin_catch", "libstdc++.so.6:__cxa_begin_catch"},
-                               CaughtExceptions::fetches());
-  thrown_event_ = define_probe("thrown", {"__cxa_throw", "libstdc++.so.6:__cxa_throw"},
-                               CaughtExceptions::fetches_of_throw());
+  const auto places_of = [this](const std::string& name) {
+    const bool is_there =
+        std::any_of(modules_.begin(), modules_.end(), [&](const RecordedModule& one) {
+          return !is_agent_file(one.path) && may_define(one.path, name);
+        });
+    const std::string later = "libstdc++.so.6:" + name;
+    return is_there ? std::vector{name, later} : std::vector{later};
+  };
+  caught_event_ =
+      define_probe("caught", places_of("__cxa_begin_catch"), CaughtExceptions::fetches());
+  thrown_event_ =
+      define_probe("thrown", places_of("__cxa_throw"), CaughtExceptions::fetches_of_throw());
 }
 
 // "calls:NAME"; "" when the function cannot be hooked at its return.

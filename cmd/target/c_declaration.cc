@@ -272,13 +272,13 @@ const std::vector<CDeclaration::Parameter>* CTypes::members_of(const std::string
     return nullptr;
   const auto found = structs_.find(std::string(words.back()));
   if (found != structs_.end()) return &found->second;
-  return others_ ? others_->members_of(meaning) : nullptr;
+  return others_ ? others_()->members_of(meaning) : nullptr;
 }
 
 const std::string* CTypes::find_typedef(const std::string& name) const {
   const auto found = typedefs_.find(name);
   if (found != typedefs_.end()) return &found->second;
-  return others_ ? others_->find_typedef(name) : nullptr;
+  return others_ ? others_()->find_typedef(name) : nullptr;
 }
 
 std::string CTypes::meaning_of(const std::string& type) const {
@@ -302,7 +302,7 @@ const CTypes::Enumeration* CTypes::enum_of(const std::string& meaning) const {
   if (is_in(words.back(), kBuiltin)) return nullptr;
   const auto found = enums_.find(std::string(words.back()));
   if (found != enums_.end()) return &found->second;
-  return others_ ? others_->enum_of(meaning) : nullptr;
+  return others_ ? others_()->enum_of(meaning) : nullptr;
 }
 
 SharedValueNames CTypes::names_of(const std::string& type) const {

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -50,8 +52,8 @@ Result<CDeclaration> parse_c_declaration(std::string_view text);
 class CTypes {
  public:
   CTypes() = default;
-  // What is not in these is looked for in `others`, which stays.
-  explicit CTypes(const CTypes* others) : others_(others) {}
+  // What is not in these is looked for in those of `others`, which stay.
+  explicit CTypes(std::function<const CTypes*()> others) : others_(std::move(others)) {}
 
   // "typedef unsigned int mode_t;". False: the line is none.
   bool add_typedef(std::string_view line);
@@ -79,7 +81,7 @@ class CTypes {
   const Enumeration* enum_of(const std::string& meaning) const;
   const std::string* find_typedef(const std::string& name) const;
 
-  const CTypes* others_ = nullptr;
+  std::function<const CTypes*()> others_;  // asked when it is needed
   std::unordered_map<std::string, std::string> typedefs_;
   std::unordered_map<std::string, Enumeration> enums_;                             // by tag
   std::unordered_map<std::string, std::vector<CDeclaration::Parameter>> structs_;  // by tag

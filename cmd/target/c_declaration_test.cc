@@ -186,7 +186,7 @@ TEST(CDeclaration, HasTheNamesOfItsEnumerations) {
 
 // "READ|WRITE" of a file is its own, also where another file has an enumeration of this name.
 TEST(CDeclaration, AFilesOwnEnumerationsComeFirst) {
-  CTypes all, file(&all);
+  CTypes all, file([&] { return &all; });
   ASSERT_TRUE(all.add_enum("enum mode { OTHER = 1 };").ok());
   ASSERT_TRUE(all.add_enum("enum state { IDLE = 1 };").ok());
   ASSERT_TRUE(all.add_enum("enum mode { THIRD = 1 };").ok());

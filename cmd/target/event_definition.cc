@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/apply_request.h"
+#include "cmd/target/named_function.h"
 #include "cmd/target/probe_source.h"
 #include "cmd/target/prototypes.h"
 #include "cmd/target/tool_uses.h"
@@ -212,18 +213,34 @@ void add_functions(Prototype prototype, bool is_one_of_many, Definitions* defini
                             std::move(prototype.objects[i]), std::move(prototype.wholes[i])});
 }
 
+// For its list, the process takes each of its functions apart. Where the files alone tell which
+// one is meant, it need not.
+Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
+                                                   const std::vector<std::string>& objects,
+                                                   const std::string& text) {
+  const auto parts = split_library(text);
+  const std::string &library = parts.first, &asked = parts.second;
+  std::vector<std::string> chosen = objects;
+  std::erase_if(chosen, [&](const std::string& object) {
+    return !is_library(library, std::string(base_name(object)));
+  });
+  if (const std::string file = sole_file_with_function(chosen, asked); !file.empty())
+    return std::vector<NamedFunction>{{text, std::string(base_name(file))}};
+  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
+  return functions_named(listed, std::string(base_name(client.exe())), text);
+}
+
 // Empty: the process has no such function.
 Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event) {
-  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
-  const std::vector<NamedFunction> found =
-      functions_named(listed, std::string(base_name(client.exe())), event.text);
+  const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  PB_ASSIGN(const std::vector<NamedFunction> found, functions_meant(client, objects, event.text));
   if (found.size() > kMostFunctions)
     return user_error(E2BIG, "-e '" + event.text + "' means " + std::to_string(found.size()) +
                                  " functions, and at most " + std::to_string(kMostFunctions) +
                                  " become events: write a narrower glob, or take the tracer: "
                                  "-t function -l '" +
                                  event.text + "'.");
-  Prototypes prototypes(objects_of(client.pid(), client.exe()));
+  Prototypes prototypes(objects);
   Definitions definitions;
   std::vector<std::string> unknown;
   for (const NamedFunction& function : found) {

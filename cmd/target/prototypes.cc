@@ -9,6 +9,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
 
 #include "base/text.h"
 #include "cmd/target/c_structure.h"
@@ -114,6 +118,91 @@ std::vector<std::string> prototype_directories() {
   return directories;
 }
 
+namespace {
+
+struct File {
+  std::string path, text;
+  std::unique_ptr<CTypes> types;
+  bool has_types = false;  // they were read
+  // By the names that were asked for; those that it does not have, too.
+  std::unordered_map<std::string, std::vector<PrototypeFiles::Entry>> known;
+};
+
+// Calls `use` with each line and its number.
+void for_each_line(std::string_view text, const auto& use) {
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size(); number++) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    use(text.substr(begin, end - begin), number + 1);
+    begin = end + 1;
+  }
+}
+
+bool is_comment(std::string_view line) {
+  return line.empty() || line.starts_with("//") || line.starts_with('#');
+}
+
+// Whether a line is about a type, which `types` has then, or something that is wrong with it.
+bool take_type(std::string_view text, CTypes* types, Status* status) {
+  std::string line(text);
+  if (is_comment(line)) return false;
+  (void)take_comment(&line);
+  if (is_c_enumeration(line)) {
+    *status = types->add_enum(line);
+    return true;
+  }
+  if (is_c_structure(line)) {
+    *status = types->add_struct(line);
+    return true;
+  }
+  return line.starts_with("typedef ") && types->add_typedef(line);
+}
+
+void take_types(std::string_view text, CTypes* types) {
+  for_each_line(text, [&](std::string_view line, size_t) {
+    Status ignored;
+    if (line.starts_with("enum") || line.starts_with("struct") || line.starts_with("typedef"))
+      (void)take_type(line, types, &ignored);
+  });
+}
+
+// Which libraries the declarations of a file are about that stand behind these lines.
+std::vector<std::string> libraries_of(std::string_view text) {
+  constexpr std::string_view kLibrary = "// library:";
+  std::vector<std::string> libraries;
+  for (size_t at = 0; (at = text.find(kLibrary, at)) != text.npos; at += kLibrary.size()) {
+    if (at > 0 && text[at - 1] != '\n') continue;
+    const std::string_view line = text.substr(at, text.find('\n', at) - at);
+    for (std::string_view word : split_words(line.substr(kLibrary.size())))
+      libraries.emplace_back(word);
+  }
+  return libraries;
+}
+
+// What a line declares; "": it declares no function. The name is the word before the first '(' that
+// no '*' follows.
+std::string function_of(const std::string& line) {
+  const size_t open = line.find('(');
+  return open == line.npos ? "" : declared_name(line, open);
+}
+
+}  // namespace
+
+struct PrototypeFiles::Contents {
+  void read_directory(const std::string& path);
+  const std::vector<Entry>& entries(File* file, const std::string& function);
+  const CTypes* types_of(File* file);
+  const CTypes& all_types();
+
+  std::recursive_mutex lock;
+  std::vector<std::unique_ptr<File>> files;  // in the order in which they are asked
+  std::optional<CTypes> types;               // of all of them
+};
+
+PrototypeFiles::PrototypeFiles() : contents_(std::make_unique<Contents>()) {}
+PrototypeFiles::PrototypeFiles(PrototypeFiles&&) noexcept = default;
+PrototypeFiles::~PrototypeFiles() = default;
+
 const PrototypeFiles& PrototypeFiles::installed() {
   static const PrototypeFiles files = read_from(prototype_directories());
   return files;
@@ -121,11 +210,11 @@ const PrototypeFiles& PrototypeFiles::installed() {
 
 PrototypeFiles PrototypeFiles::read_from(const std::vector<std::string>& directories) {
   PrototypeFiles files;
-  for (const std::string& directory : directories) files.read_directory(directory);
+  for (const std::string& directory : directories) files.contents_->read_directory(directory);
   return files;
 }
 
-void PrototypeFiles::read_directory(const std::string& path) {
+void PrototypeFiles::Contents::read_directory(const std::string& path) {
   std::error_code none;
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
@@ -134,66 +223,90 @@ void PrototypeFiles::read_directory(const std::string& path) {
     if (found.size() == kMostFiles) break;
   }
   std::sort(found.begin(), found.end());
-  for (const std::string& file : found) read_file(file);
+  for (const std::string& name : found) {
+    std::ifstream stream(name);
+    auto file = std::make_unique<File>();
+    file->path = name;
+    file->text.assign(std::istreambuf_iterator<char>(stream), {});
+    file->types = std::make_unique<CTypes>([this] { return &all_types(); });
+    files.push_back(std::move(file));
+  }
 }
 
-// Declarations are taken apart when they are asked for: a start reads thousands of lines, and asks
-// for one. The name is the word before the first '(' that no '*' follows.
-void PrototypeFiles::read_file(const std::string& path) {
-  std::ifstream stream(path);
-  std::vector<std::string> libraries;
-  CTypes* const types = types_by_file_.emplace_back(std::make_unique<CTypes>(types_.get())).get();
-  size_t number = 0;
-  for (std::string line; std::getline(stream, line);) {
-    number++;
-    constexpr std::string_view kLibrary = "// library:";
-    if (line.starts_with(kLibrary))
-      for (std::string_view word : split_words(std::string_view(line).substr(kLibrary.size())))
-        libraries.emplace_back(word);
-    if (line.empty() || line.starts_with("//") || line.starts_with('#')) continue;
+const CTypes& PrototypeFiles::Contents::all_types() {
+  const std::lock_guard guard(lock);
+  if (types) return *types;
+  types.emplace();
+  for (const auto& file : files) take_types(file->text, &*types);
+  return *types;
+}
+
+const CTypes* PrototypeFiles::Contents::types_of(File* file) {
+  if (!std::exchange(file->has_types, true)) take_types(file->text, file->types.get());
+  return file->types.get();
+}
+
+// "operator delete(void*)" is looked for by its name, and by what stands in the parentheses.
+const std::vector<PrototypeFiles::Entry>& PrototypeFiles::Contents::entries(
+    File* file, const std::string& function) {
+  const auto [found, is_new] = file->known.try_emplace(function);
+  if (!is_new) return found->second;
+  const std::string_view text = file->text;
+  const std::string name = function.substr(0, function.find('(')), needle = name + "(";
+  size_t end = 0;
+  for (size_t at = 0; (at = text.find(needle, at)) != text.npos; at++) {
+    if (at < end) continue;  // the line is dealt with
+    const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    end = std::min(text.find('\n', at), text.size());
+    std::string line(text.substr(begin, end - begin));
+    CTypes ignored;
+    Status status;
+    if (is_comment(line) || take_type(line, &ignored, &status)) continue;
     const FailureSign failure = take_comment(&line);
-    if (is_c_enumeration(line)) {
-      const Status added = types->add_enum(line);
-      if (added.ok()) (void)types_->add_enum(line);
-      if (!added.ok())
-        problems_.push_back(path + ":" + std::to_string(number) + ": " + added.error().message());
-      continue;
-    }
-    if (is_c_structure(line)) {
-      const Status added = types->add_struct(line);
-      if (added.ok()) (void)types_->add_struct(line);
-      if (!added.ok())
-        problems_.push_back(path + ":" + std::to_string(number) + ": " + added.error().message());
-      continue;
-    }
-    if (line.starts_with("typedef ") && types->add_typedef(line)) {
-      types_->add_typedef(line);
-      continue;
-    }
-    const size_t open = line.find('(');
-    const std::string name = open == line.npos ? "" : declared_name(line, open);
-    if (name.empty()) {
-      problems_.push_back(path + ":" + std::to_string(number) + ": no declaration of a function");
-      continue;
-    }
-    by_name_[name].push_back({line, path, libraries, types, failure});
-    if (name.find_first_of(" :") != name.npos)
-      by_name_[signature_of(line)].push_back({line, path, libraries, types, failure});
+    if (function_of(line) != name) continue;
+    if (name != function && signature_of(line) != function) continue;
+    found->second.push_back(
+        {line, file->path, libraries_of(text.substr(0, begin)), types_of(file), failure});
   }
+  return found->second;
 }
 
 const PrototypeFiles::Entry* PrototypeFiles::find(const std::string& function,
                                                   const std::string& library) const {
-  const auto found = by_name_.find(function);
-  if (found == by_name_.end()) return nullptr;
-  for (const Entry& entry : found->second) {
-    const bool is_any = entry.libraries.empty();
-    const auto names_it = [&](const std::string& soname) { return is_library(library, soname); };
-    if (is_any || library.empty() ||
-        std::any_of(entry.libraries.begin(), entry.libraries.end(), names_it))
-      return &entry;
+  if (function.empty()) return nullptr;
+  const std::lock_guard guard(contents_->lock);
+  for (const auto& file : contents_->files) {
+    for (const Entry& entry : contents_->entries(file.get(), function)) {
+      const bool is_any = entry.libraries.empty();
+      const auto names_it = [&](const std::string& soname) { return is_library(library, soname); };
+      if (is_any || library.empty() ||
+          std::any_of(entry.libraries.begin(), entry.libraries.end(), names_it))
+        return &entry;
+    }
   }
   return nullptr;
+}
+
+const CTypes& PrototypeFiles::types() const { return contents_->all_types(); }
+
+std::vector<std::string> PrototypeFiles::problems() const {
+  std::vector<std::string> problems;
+  for (const auto& file : contents_->files) {
+    CTypes types;
+    for_each_line(file->text, [&](std::string_view text, size_t number) {
+      const auto add = [&](const std::string& what) {
+        problems.push_back(file->path + ":" + std::to_string(number) + ": " + what);
+      };
+      Status status;
+      const bool is_type = take_type(text, &types, &status);
+      if (!status.ok()) add(status.error().message());
+      if (is_type || is_comment(text)) return;
+      std::string line(text);
+      (void)take_comment(&line);
+      if (function_of(line).empty()) add("no declaration of a function");
+    });
+  }
+  return problems;
 }
 
 SourceProbes* Prototypes::probes_of(const std::string& object) {

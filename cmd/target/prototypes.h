@@ -22,7 +22,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "cmd/target/c_declaration.h"
@@ -31,10 +30,13 @@
 
 namespace patchbay::cmd {
 
-// The files of prototypes, read once.
+// The files of prototypes. Each is read once, and of it what is asked for: a start asks for one of
+// thousands of lines.
 class PrototypeFiles {
  public:
-  // Those of prototype_directories(), read at the first call.
+  PrototypeFiles(PrototypeFiles&&) noexcept;
+  ~PrototypeFiles();
+  // Those of prototype_directories(), as they are at the first call.
   static const PrototypeFiles& installed();
   static PrototypeFiles read_from(const std::vector<std::string>& directories);
 
@@ -49,18 +51,15 @@ class PrototypeFiles {
   // first one of this name is it.
   const Entry* find(const std::string& function, const std::string& library) const;
   // Of all files.
-  const CTypes& types() const { return *types_; }
+  const CTypes& types() const;
   // Lines that are no declaration, with their place: "FILE:7: A ')' is missing".
-  const std::vector<std::string>& problems() const { return problems_; }
+  std::vector<std::string> problems() const;
 
  private:
-  void read_directory(const std::string& path);
-  void read_file(const std::string& path);
+  struct Contents;
+  PrototypeFiles();
 
-  std::unordered_map<std::string, std::vector<Entry>> by_name_;
-  std::unique_ptr<CTypes> types_ = std::make_unique<CTypes>();
-  std::vector<std::unique_ptr<CTypes>> types_by_file_;
-  std::vector<std::string> problems_;
+  std::unique_ptr<Contents> contents_;
 };
 
 struct Prototype {

@@ -90,5 +90,32 @@ TEST(PrototypeFiles, OfPatchbayAreRight) {
     EXPECT_EQ(shown(files, row.function, row.parameter, row.value), row.expected) << row.function;
 }
 
+// Of a file no more is read than what is asked for.
+TEST(PrototypeFiles, AreSearchedForAName) {
+  const Folder folder;
+  folder.write("a.h",
+               "// library: liba.so.1\n// int f(int in_a_comment);\nint ff(int n);\n"
+               "int g(int (*f)(int)); // errno\n// library: libb.so.2\n"
+               "long f(long n);\nint operator new(long a);\nint operator new(int a);");
+  folder.write("b.h", "typedef int h(int);\nchar f(char c); // errno\n");
+  const PrototypeFiles files = PrototypeFiles::read_from({folder.path()});
+  const auto declared = [&](const char* name, const char* library) {
+    const PrototypeFiles::Entry* const entry = files.find(name, library);
+    return entry ? entry->declaration : "none";
+  };
+  EXPECT_EQ(declared("f", ""), "long f(long n);");
+  EXPECT_EQ(declared("f", "liba.so.1"), "long f(long n);");
+  EXPECT_EQ(declared("f", "libc.so.6"), "char f(char c);");
+  EXPECT_EQ(declared("g", "libb.so.2"), "none");
+  EXPECT_EQ(declared("g", "liba.so.1.5"), "int g(int (*f)(int));");
+  EXPECT_EQ(files.find("g", "")->failure, FailureSign::kErrno);
+  EXPECT_EQ(files.find("f", "libb.so.2")->libraries,
+            (std::vector<std::string>{"liba.so.1", "libb.so.2"}));
+  EXPECT_EQ(declared("h", ""), "none");
+  EXPECT_EQ(declared("", ""), "none");
+  EXPECT_EQ(declared("operator new(int)", ""), "int operator new(int a);");
+  EXPECT_EQ(declared("operator new", ""), "int operator new(long a);");
+}
+
 }  // namespace
 }  // namespace patchbay::cmd

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "cmd/target/named_function.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "cmd/target/target_program.h"
+#include "symbol/debug_file.h"
+#include "symbol/elf_image.h"
+
+namespace patchbay::cmd {
+namespace {
+
+// What a file knows by a name of C.
+struct NameInFile {
+  bool is_function = false;
+  bool is_other = false;  // a variable, a function that is chosen at run time, or one of C++
+};
+
+void look_for_name(const ElfSymbols& symbols, const std::string& name, NameInFile* found) {
+  const std::string length = std::to_string(name.size());
+  const std::string cxx = "_Z" + length + name, local_cxx = "_ZL" + length + name;
+  for (size_t i = 1; i < symbols.size(); i++) {
+    const Elf64_Sym symbol = symbols[i];
+    if (symbol.st_shndx == SHN_UNDEF) continue;
+    if (symbols.name_is(symbol, name)) {
+      const bool is_function = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+      (is_function ? found->is_function : found->is_other) = true;
+    } else if (symbols.starts_with(symbol, cxx) || symbols.starts_with(symbol, local_cxx)) {
+      found->is_other = true;
+    }
+  }
+}
+
+NameInFile look_for_name(const std::string& path, const std::string& name) {
+  NameInFile found;
+  Result<ElfFile> elf = open_elf(path);
+  if (!elf.ok()) return found;
+  look_for_name(elf->image.dynsym(), name, &found);
+  look_for_name(elf->image.symtab(), name, &found);
+  const std::string debug_file = debug_path_of_build_id(elf->image.build_id());
+  if (debug_file.empty() || ::access(debug_file.c_str(), R_OK) != 0) return found;
+  if (Result<ElfFile> debug = open_elf(debug_file); debug.ok())
+    look_for_name(debug->image.symtab(), name, &found);
+  return found;
+}
+
+}  // namespace
+
+bool may_define(const std::string& path, const std::string& name) {
+  if (!path.starts_with('/')) return false;  // the kernel's own
+  if (::access(path.c_str(), R_OK) != 0) return true;
+  const NameInFile found = look_for_name(path, name);
+  return found.is_function || found.is_other;
+}
+
+std::string sole_file_with_function(const std::vector<std::string>& objects,
+                                    const std::string& name) {
+  if (name.empty() || !is_name_start(name[0])) return "";
+  if (!std::all_of(name.begin(), name.end(), is_name_char)) return "";
+  std::string sole;
+  for (const std::string& object : objects) {
+    const NameInFile found = look_for_name(object, name);
+    if (found.is_other) return "";
+    if (!found.is_function) continue;
+    // The dynamic linker has copies of some of libc's functions, and comes behind all libraries.
+    if (base_name(object).starts_with("ld-linux") && !sole.empty()) continue;
+    if (!sole.empty() && !base_name(sole).starts_with("ld-linux")) return "";
+    sole = object;
+  }
+  return sole;
+}
+
+}  // namespace patchbay::cmd
