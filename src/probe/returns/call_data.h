@@ -13,6 +13,8 @@
 //             '── offer_events: each event's program begins with kTaken, its own part of the copy,
 //                               and adds the result, the duration and what is `out`
 //
+// In the usual case generated code does the same at either end (codegen/call_code.h).
+//
 // Instances of one event share a part: they fetch the same. Where the parts of a place's events are
 // more than the room, those that have none are missed, and counted in their instance's `missed`.
 // So is a call that finds no slot.
