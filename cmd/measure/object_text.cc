@@ -259,15 +259,20 @@ void ObjectText::append_parts(std::string* out, Record record, const Context& co
 }
 
 void ObjectText::append_optional(std::string* out, Record record, const Context& context) const {
-  const uint64_t flag = number(record, flag_) >> std::min(form_.flag_bit, 63u) & 0xff;
-  if (!can_be_read(record))
+  const uint64_t word = number(record, flag_);
+  const bool is_address = form_.show == ObjectForm::Show::kPointer, is_rust = form_.unit == "None";
+  const uint64_t flag = is_address ? word != 0 : word >> std::min(form_.flag_bit, 63u) & 0xff;
+  if (!can_be_read(record)) {
     *out += kUnreadable;
-  else if (flag > 1)
+  } else if (flag > 1) {
     *out += "(corrupt)";
-  else if (!flag)
-    *out += "nullopt";
-  else if (!parts_.empty())
+  } else if (!flag) {
+    *out += is_rust ? "None" : "nullopt";
+  } else if (!parts_.empty()) {
+    if (is_rust) *out += "Some(";
     parts_[0].append(out, record, context);
+    if (is_rust) *out += ')';
+  }
 }
 
 void ObjectText::append_pointer(std::string* out, Record record, const Context& context) const {

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "debug_info/rust_option.h"
+
 namespace patchbay {
 
 bool is_transparent_union(const TypeFacts& facts) {
@@ -229,6 +231,7 @@ class Assigner {
 
  private:
   bool take(const Eightbytes& eightbytes, PassedParameter* parameter);
+  bool take_option(const TypeFacts& facts, PassedParameter* parameter);
   bool is_not_aligned(const TypeFacts& facts) const {
     return splits_wide_ && facts.kind == TypeKind::kInteger && facts.size == 16;
   }
@@ -255,6 +258,23 @@ bool Assigner::take(const Eightbytes& eightbytes, PassedParameter* parameter) {
   return true;
 }
 
+// Its parts are passed as if they were parameters. Where they find no registers, it is as for any
+// other enum with data. Pieces of the object are not what the registers have: it is no value for
+// others.
+bool Assigner::take_option(const TypeFacts& facts, PassedParameter* parameter) {
+  const std::optional<RustOption> option = rust_option(facts);
+  if (!option || is_all_lost_) return false;
+  const bool is_float = option->value.kind == TypeKind::kFloat;
+  const unsigned nr_integers =
+      unsigned(option->has_tag) + unsigned(is_float ? 0 : option->nr_words);
+  const unsigned nr_vectors = is_float;
+  if (integers_ + nr_integers > kNrIntegers || vectors_ + nr_vectors > kNrVectors) return false;
+  for (unsigned i = 0; i < nr_integers; i++) parameter->registers.push_back({false, integers_++});
+  if (is_float) parameter->registers.push_back({true, vectors_++});
+  parameter->is_known = false;
+  return true;
+}
+
 void Assigner::assign(PassedParameter* parameter) {
   TypeFacts facts = facts_of(parameter->type);
   Eightbytes eightbytes;
@@ -266,6 +286,7 @@ void Assigner::assign(PassedParameter* parameter) {
   else
     eightbytes = classes_of(parameter->type);
   is_lost_ |= is_not_aligned(facts) && integers_ + 1 == kNrIntegers;
+  if (is_rust_ && !is_large && take_option(facts, parameter)) return;
   if (is_rust_ && !is_passed_as_in_c(facts)) is_lost_ = is_all_lost_ = true;
   bool is_empty = !eightbytes.is_memory && eightbytes.parts[0] == PassClass::kNone;
   parameter->is_known = size > 0 && !is_empty;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 
 #include "base/text.h"
+#include "debug_info/rust_option.h"
 #include "event/function_event_atom.h"
 
 namespace patchbay {
@@ -242,6 +243,7 @@ class Maker {
   bool span_in_registers(const Held& held);
   bool duration_in_registers(const Held& held);
   bool optional_in_registers(const Held& held);
+  bool rust_option_in_registers(const Held& held);
   void put(const Step& member, std::string field) {
     words_[member.offset / 8].push_back(std::move(field));
   }
@@ -755,6 +757,41 @@ bool Maker::optional_in_registers(const Held& held) {
   return true;
 }
 
+// Each part has a register of its own, wherever it lies.
+bool Maker::rust_option_in_registers(const Held& held) {
+  const std::optional<RustOption> option = rust_option(held.facts);
+  const size_t first = option && option->has_tag;
+  if (!option || held.registers.size() != first + option->nr_words) return false;
+  ObjectForm value;
+  std::string flag;
+  if (option->nr_words == 2) {
+    if (!text_in_registers({option->value, held.registers}) &&
+        !span_in_registers({option->value, held.registers}))
+      return false;
+    value = std::move(form_in_registers);
+  } else {
+    const std::string atom = atom_of(option->value);
+    if (atom.empty()) return false;
+    value.kind = option->value.kind == TypeKind::kPointer ? Kind::kPointer : Kind::kScalar;
+    value.show = show_of(option->value);
+    value.size = uint32_t(option->value.size);
+    value.names = value_names_of(option->value, "");
+    value.field = own(name_);
+    words_[first].push_back(atom + " " + value.field);
+  }
+  flag = own(name_ + "_has");
+  words_[0].push_back((option->has_tag ? "u" + std::to_string(option->tag_size * 8) : "x64") + " " +
+                      flag);
+  form_in_registers = {};
+  form_in_registers.kind = Kind::kOptional;
+  form_in_registers.show = option->has_tag ? Show::kUnsigned : Show::kPointer;
+  form_in_registers.size = uint32_t(option->tag_size);
+  form_in_registers.flag = flag;
+  form_in_registers.unit = "None";
+  form_in_registers.parts.push_back(std::move(value));
+  return true;
+}
+
 bool Maker::in_registers(const PassedParameter& parameter) {
   const Held held{facts_of(parameter.type), parameter.registers};
   const std::string what = class_name(held.facts);
@@ -764,6 +801,7 @@ bool Maker::in_registers(const PassedParameter& parameter) {
   const bool is_known = is_span              ? span_in_registers(held)
                         : what == "duration" ? duration_in_registers(held)
                         : what == "optional" ? optional_in_registers(held)
+                        : what == "Option"   ? rust_option_in_registers(held)
                                              : text_in_registers(held);
   if (!is_known) return false;
   for (size_t i = 0; i < words_.size(); i++) {

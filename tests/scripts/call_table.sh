@@ -15,14 +15,11 @@ gaps=()
 gap() { gaps+=("$1"$'\t'"$2"$'\t'"$3"); }
 # An optional of libc++ has a union in it, which no structure of function_events has.
 gap 'cc *libc++*' 't_returns_optional(*' '= {…}'
-# Of Rust a Box, a Vec of texts and an Option are their addresses. An Option by value is not read,
-# nor is anything behind it.
+# Of Rust a Box, a Vec of texts and an Option at an address are their addresses.
 gap 'rs *' 'r_texts(*' 'r_texts(0x)'
 gap 'rs *' 'r_boxed(*' 'r_boxed(0x)'
 gap 'rs *' 'r_option_string(*' 'r_option_string(0x)'
 gap 'rs *' 'r_option_vec(*' 'r_option_vec(0x)'
-gap 'rs *' 'r_option_str(*' 'r_option_str(?)'
-gap 'rs *' 'r_option(*' 'r_option(?, ?)'
 
 # as_it_is WHERE <PRINTED : with the gaps of this program.
 as_it_is() {
