@@ -32,17 +32,24 @@ uint64_t g_sum;
 void on_record(const patchbay_record* record, void*) {
   g_sum += patchbay_field_u64(record, &g_field);
 }
+__attribute__((target("general-regs-only"))) void on_record_lean(const patchbay_record* record,
+                                                                 void*) {
+  g_sum +=
+      *reinterpret_cast<const uint32_t*>(static_cast<const char*>(record->data) + g_field.offset);
+}
 void on_call(unsigned long ip, unsigned long, ftrace_ops*, ftrace_regs*) { g_sum += ip; }
 
 // --- subscriptions
 
 void subscribed(benchmark::State& state, const char* system, const char* event, const char* filter,
-                int subscribers, bool recorded, void (*use)(int)) {
+                int subscribers, bool recorded, void (*use)(int), unsigned flags = 0) {
   std::vector<patchbay_subscription*> all(size_t(subscribers), nullptr);
   const std::string enable = std::string("events/") + system + "/" + event + "/enable";
   if (patchbay_find_field(system, event, "a", &g_field)) std::abort();
   for (auto& one : all)
-    if (patchbay_subscribe(nullptr, system, event, filter, on_record, &one, &one)) std::abort();
+    if (patchbay_subscribe_with(nullptr, system, event, filter, flags ? on_record_lean : on_record,
+                                &one, flags, &one))
+      std::abort();
   if (recorded) must(enable.c_str(), "1");
   int i = 0;
   for (auto _ : state) {
@@ -71,6 +78,10 @@ void static_recorded_one_subscriber(benchmark::State& state) {
 }
 void function_event_one_subscriber(benchmark::State& state) {
   subscribed(state, "functions", "bench_sled", nullptr, 1, false, hit_function);
+}
+void function_event_general_registers(benchmark::State& state) {
+  subscribed(state, "functions", "bench_sled", nullptr, 1, false, hit_function,
+             PATCHBAY_SUBSCRIBE_GENERAL_REGS);
 }
 
 // The part of `any` that keeps registers, and that nothing can leave out while only the processor
@@ -120,6 +131,7 @@ BENCHMARK(static_filtered_no_match)->MinTime(0.5);
 BENCHMARK(static_three_subscribers)->MinTime(0.5);
 BENCHMARK(static_recorded_one_subscriber)->MinTime(0.5);
 BENCHMARK(function_event_one_subscriber)->MinTime(0.5);
+BENCHMARK(function_event_general_registers)->MinTime(0.5);
 BENCHMARK_CAPTURE(ftrace_callback, any, on_call, 0)->MinTime(0.5);
 BENCHMARK_CAPTURE(ftrace_callback, general_registers, on_call_lean, PATCHBAY_OPS_FL_GENERAL_REGS)
     ->MinTime(0.5);

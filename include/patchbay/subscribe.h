@@ -73,6 +73,18 @@ PATCHBAY_EXPORTED int patchbay_subscribe(const char* instance, const char* syste
                                          const char* event, const char* filter,
                                          patchbay_record_fn callback, void* data,
                                          struct patchbay_subscription** subscription);
+/* The same with flags. -EINVAL: a flag is not known. */
+PATCHBAY_EXPORTED int patchbay_subscribe_with(const char* instance, const char* system,
+                                              const char* event, const char* filter,
+                                              patchbay_record_fn callback, void* data,
+                                              unsigned flags,
+                                              struct patchbay_subscription** subscription);
+/* Neither the callback nor anything that it calls uses a vector, mask or x87 register. Then none
+ * has to be kept where a function is hit, and a call costs two thirds; at a static event, which is
+ * a call itself, none is kept anyway. The compiler sees to it in
+ * `__attribute__((target("general-regs-only")))`; libc's functions do use them, and
+ * patchbay_field_f64() does. To say it where it is not so destroys values of the program. */
+#define PATCHBAY_SUBSCRIBE_GENERAL_REGS 1u
 /* Ends the calls, and waits until no thread is in the callback. -EINVAL: it is not subscribed (any
  * more). -EBUSY: the callback will not be called any more, but a thread has been in it for 10
  * seconds, or this thread is in it. Then its code and data have to stay. */

@@ -32,9 +32,10 @@ std::vector<std::unique_ptr<patchbay_subscription>>& all_subscriptions() {
 }
 
 // A static event's hit is a call of the program's: no vector register is to be kept.
-LiveVectors vectors_at(const Agent& agent, const LiveEvent& event) {
+LiveVectors vectors_at(const Agent& agent, const LiveEvent& event, unsigned flags) {
   const bool is_call = event.source == agent.static_events.get() && !event.from_record;
-  return is_call ? LiveVectors::kNone : LiveVectors::kAll;
+  if (is_call) return LiveVectors::kNone;
+  return flags & PATCHBAY_SUBSCRIBE_GENERAL_REGS ? LiveVectors::kUntouched : LiveVectors::kAll;
 }
 
 bool sees(const TraceArray& array, std::string_view system) {
@@ -43,8 +44,8 @@ bool sees(const TraceArray& array, std::string_view system) {
 }
 
 int subscribe(Agent& agent, TraceArray& array, LiveEvent* event, std::string_view filter,
-              uint64_t function, uint64_t data, patchbay_subscription** made) {
-  HitCallback* callback = make_callback(function, data, vectors_at(agent, *event));
+              uint64_t function, uint64_t data, unsigned flags, patchbay_subscription** made) {
+  HitCallback* callback = make_callback(function, data, vectors_at(agent, *event, flags));
   if (!callback) return -ENOMEM;
   const int answer = answer_of(agent.triggers->subscribe(array, event, callback, filter));
   if (answer) {
@@ -111,15 +112,22 @@ void unsubscribe_inside(Agent& agent, uint64_t start, uint64_t end,
 int patchbay_subscribe(const char* instance, const char* system, const char* event,
                        const char* filter, patchbay_record_fn callback, void* data,
                        patchbay_subscription** subscription) {
+  return patchbay_subscribe_with(instance, system, event, filter, callback, data, 0, subscription);
+}
+
+int patchbay_subscribe_with(const char* instance, const char* system, const char* event,
+                            const char* filter, patchbay_record_fn callback, void* data,
+                            unsigned flags, patchbay_subscription** subscription) {
   return change([&](Agent& agent) {
     if (!system || !event || !callback || !subscription) return -EINVAL;
+    if (flags & ~PATCHBAY_SUBSCRIBE_GENERAL_REGS) return -EINVAL;
     TraceArray* array = instance ? agent.registry->find_array(instance) : &agent.registry->top();
     if (!array)
       return refuse(user_error(ENOENT, "There is no instance \"" + std::string(instance) + "\"."));
     LiveEvent* found = sees(*array, system) ? agent.registry->find_event(system, event) : nullptr;
     if (!found) return no_event(system, event);
     return subscribe(agent, *array, found, filter ? filter : "",
-                     reinterpret_cast<uint64_t>(callback), reinterpret_cast<uint64_t>(data),
+                     reinterpret_cast<uint64_t>(callback), reinterpret_cast<uint64_t>(data), flags,
                      subscription);
   });
 }

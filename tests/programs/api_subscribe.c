@@ -75,6 +75,14 @@ static void halved(const struct patchbay_record* record, void* data) {
   junk = (double)total * 0.5 + 1; /* spoils vector registers */
 }
 
+/* Leaves vector registers alone: none are kept around it. */
+__attribute__((target("general-regs-only"))) static void halved_lean(
+    const struct patchbay_record* record, void* data) {
+  int times;
+  __builtin_memcpy(&times, (const char*)record->data + argument.offset, sizeof times);
+  *(long*)data += times;
+}
+
 /* What a state machine does: it acts where it listens. */
 static struct patchbay_subscription* watcher;
 static void act(const struct patchbay_record* record, void* data) {
@@ -95,6 +103,9 @@ static void mistakes(void) {
   EXPECT(patchbay_subscribe(NULL, "net", "no_such", NULL, changed, NULL, &none) == -EINVAL);
   EXPECT(patchbay_subscribe("no", "net", "link_change", NULL, changed, NULL, &none) == -ENOENT);
   EXPECT(patchbay_subscribe(NULL, "net", "link_change", "stat == 1", changed, NULL, &none) ==
+         -EINVAL);
+  EXPECT(none == NULL);
+  EXPECT(patchbay_subscribe_with(NULL, "net", "link_change", NULL, changed, NULL, 2, &none) ==
          -EINVAL);
   EXPECT(none == NULL);
   EXPECT(patchbay_unsubscribe(NULL) == -EINVAL);
@@ -155,6 +166,12 @@ static void function_event(void) {
   EXPECT(halve(10, 4) == 2.5 && halve(9, 3) == 3 && halve(1, 2) == 0.5);
   EXPECT(total == 6);
   EXPECT(patchbay_write("function_events", "!halve") != 0); /* EBUSY: it is listened to */
+  EXPECT(patchbay_unsubscribe(subscription) == 0);
+  long sum = 0;
+  EXPECT(patchbay_subscribe_with(NULL, "functions", "halve", "times != 3", halved_lean, &sum,
+                                 PATCHBAY_SUBSCRIBE_GENERAL_REGS, &subscription) == 0);
+  EXPECT(halve(10, 4) == 2.5 && halve(9, 3) == 3 && halve(1, 2) == 0.5);
+  EXPECT(sum == 6);
   EXPECT(patchbay_unsubscribe(subscription) == 0);
   EXPECT(patchbay_write("function_events", "!halve") == 0);
 }
