@@ -4,7 +4,8 @@
 // functions (default 50,000) with ordinary prologues, loads it, defines an event for each, and
 // switches all of them on and off through events/functions/enable, also while another thread calls
 // them. Beside the time stands the CPU time of the thread that writes there, which a busy machine
-// changes less. Also prints the memory that the agent holds at rest, before and after.
+// changes less. The same functions are then traced by the function tracer. Also prints the memory
+// that the agent holds at rest, before and after.
 //
 //   enable [N]
 #include <dlfcn.h>
@@ -88,6 +89,20 @@ long resident_kb() {
   return total;
 }
 
+// Two writes and what they take, three times.
+void measure(const char* what, int count, const char* file, const char* on, const char* off,
+             const char* beside) {
+  for (int round = 0; round < 3; round++) {
+    const double start = now_ms(), start_cpu = cpu_ms();
+    must(file, on);
+    const double enabled = now_ms(), enabled_cpu = cpu_ms();
+    must(file, off);
+    std::printf("%s  %6d functions: %8.1f ms (CPU %6.1f)   off: %8.1f ms (CPU %6.1f)%s\n", what,
+                count, enabled - start, enabled_cpu - start_cpu, now_ms() - enabled,
+                cpu_ms() - enabled_cpu, beside);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -120,21 +135,15 @@ int main(int argc, char** argv) {
   for (bool load : {false, true}) {
     std::thread thread;
     if (load) thread = std::thread(call_all);
-    for (int round = 0; round < 3; round++) {
-      start = now_ms();
-      const double start_cpu = cpu_ms();
-      must("events/functions/enable", "1");
-      const double enabled = now_ms(), enabled_cpu = cpu_ms();
-      must("events/functions/enable", "0");
-      std::printf("enable  %6d functions: %8.1f ms (CPU %6.1f)   disable: %8.1f ms (CPU %6.1f)%s\n",
-                  count, enabled - start, enabled_cpu - start_cpu, now_ms() - enabled,
-                  cpu_ms() - enabled_cpu, load ? "   (while another thread calls them)" : "");
-    }
+    measure("events", count, "events/functions/enable", "1", "0",
+            load ? "   (while another thread calls them)" : "");
     if (load) {
       stop = true;
       thread.join();
     }
   }
+  must("set_ftrace_filter", "many_*");
+  measure("tracer", count, "current_tracer", "function", "nop", "");
   std::printf("%lu calls meanwhile, %lu wrong\n", calls.load(), wrong.load());
   std::printf("agent now: %ld KiB\n", resident_kb());
   ::unlink((directory + "/libmany.so").c_str());

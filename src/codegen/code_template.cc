@@ -19,7 +19,7 @@ namespace {
 
 struct Known {
   std::string key;
-  CodeTemplate made;
+  CodeTemplatePtr made;
 };
 constexpr size_t kMaxTemplates = 64;
 
@@ -58,10 +58,10 @@ void add_numbers(const FilterProgram& filter, std::string* key) {
   key->append(reinterpret_cast<const char*>(&filter.min_size), sizeof filter.min_size);
 }
 
-std::string template_key(const ProbeCode& code) {
-  std::string key;
-  auto add = [&key](const void* bytes, size_t size) {
-    key.append(static_cast<const char*>(bytes), size);
+void write_key(const ProbeCode& code, std::string* key) {
+  key->clear();
+  auto add = [key](const void* bytes, size_t size) {
+    key->append(static_cast<const char*>(bytes), size);
   };
   const bool kind[] = {
       code.uses_xmm,      code.flags_live,      code.inside,   code.fast,
@@ -69,42 +69,45 @@ std::string template_key(const ProbeCode& code) {
       code.at_return,     code.shared,          code.gated,    code.soft,
       code.hook_uses_xmm, code.mirrored,        code.hist,     code.takes};
   add(kind, sizeof kind);
-  if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, &key);
+  if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, key);
   if (code.filtered && code.at_return)
-    add_numbers(*code.event.event->filter, &key);
+    add_numbers(*code.event.event->filter, key);
   else if (code.filtered)
-    add_tests(*code.event.event->filter, *code.event.fetch, &key);
-  if (!code.fast && !code.filtered && !code.gated && !code.mirrored && !code.soft) return key;
+    add_tests(*code.event.event->filter, *code.event.fetch, key);
+  if (!code.fast && !code.filtered && !code.gated && !code.mirrored && !code.soft) return;
   add(&pb_rseq_offset, sizeof pb_rseq_offset);
   add(&pb_locked_row, sizeof pb_locked_row);
   if (code.hist) {
     const std::vector<uint64_t> words = hist_code_words(hist_code(code.event));
     add(words.data(), words.size() * sizeof words[0]);
   }
-  if (!code.fast) return key;
+  if (!code.fast) return;
   const FetchProgram& fetch = *code.event.fetch;
   add(&fetch.head, sizeof fetch.head);
   add(&fetch.fixed_size, sizeof fetch.fixed_size);
   add(fetch.insn, fetch.nr_insns * sizeof(FetchInsn));
-  if (code.at_return) key += {code.event.ip != 0, is_taken_size_open(fetch)};
+  if (code.at_return) *key += {code.event.ip != 0, is_taken_size_open(fetch)};
   if (code.takes || fetch.at_entry) add(&pb_call_data, sizeof pb_call_data);
-  return key;
 }
 
 }  // namespace
 
 // A full cache starts again. Never freed: exit handlers and threads may run to the very end of the
 // process.
-const CodeTemplate* find_template(const ProbeCode& code) {
+CodeTemplatePtr find_template(const ProbeCode& code) {
   static auto& cache = *new std::vector<Known>;
-  std::string key = template_key(code);
-  for (const Known& known : cache)
-    if (known.key == key) return &known.made;
-  CodeTemplate made;
-  if (!generate_probe(code, &made.code, &made.stack_shape)) return nullptr;
+  static auto& key = *new std::string;
+  static size_t last = 0;  // the one that was found last: neighbours mostly want the same
+  write_key(code, &key);
+  if (last < cache.size() && cache[last].key == key) return cache[last].made;
+  for (last = 0; last < cache.size(); last++)
+    if (cache[last].key == key) return cache[last].made;
+  auto made = std::make_shared<CodeTemplate>();
+  if (!generate_probe(code, &made->code, &made->stack_shape)) return nullptr;
   if (cache.size() == kMaxTemplates) cache.clear();
-  cache.push_back({std::move(key), std::move(made)});
-  return &cache.back().made;
+  last = cache.size();
+  cache.push_back({key, made});
+  return made;
 }
 
 }  // namespace patchbay

@@ -15,7 +15,7 @@ struct CodeTemplate {
 };
 
 // Null when there can be none: the code would be too large. Called by the control thread only
-// (patch/patcher.h); what it gives holds until the next call.
-const CodeTemplate* find_template(const ProbeCode& code);
+// (patch/patcher.h).
+CodeTemplatePtr find_template(const ProbeCode& code);
 
 }  // namespace patchbay

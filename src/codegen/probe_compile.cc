@@ -201,7 +201,7 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   const auto is_made = [&better] {
     const bool special =
         better.fast || better.filtered || better.gated || better.mirrored || better.soft;
-    return special && find_template(better);
+    return special && find_template(better) != nullptr;
   };
   if (is_made()) return better;
   better.fast = better.hist = false;  // it may be the fields for which there is no room
@@ -210,16 +210,20 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   return is_made() ? better : code;
 }
 
-uint16_t probe_stack_shape(const ProbeCode& code) {
-  const CodeTemplate* made = find_template(code);
-  return made ? made->stack_shape : 0;
+CodeTemplatePtr probe_template(const ProbeCode& code) { return find_template(code); }
+
+uint16_t probe_stack_shape(const CodeTemplate& made) { return made.stack_shape; }
+
+size_t emit_probe(const CodeTemplate& made, const ProbeCode& code, uint8_t* out, size_t capacity,
+                  uint64_t address) {
+  if (made.code.bytes.size() > capacity) return 0;
+  made.code.place(out, address, values_of(code).data());
+  return made.code.bytes.size();
 }
 
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address) {
-  const CodeTemplate* made = find_template(code);
-  if (!made || made->code.bytes.size() > capacity) return 0;
-  made->code.place(out, address, values_of(code).data());
-  return made->code.bytes.size();
+  const CodeTemplatePtr made = find_template(code);
+  return made ? emit_probe(*made, code, out, capacity, address) : 0;
 }
 
 }  // namespace patchbay

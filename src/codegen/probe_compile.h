@@ -7,10 +7,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "probe/probe_abi.h"
 
 namespace patchbay {
+
+// Code of one shape (codegen/code_template.h).
+struct CodeTemplate;
+using CodeTemplatePtr = std::shared_ptr<const CodeTemplate>;
 
 // What the code of a place depends on. Two of them that are equal give the same code.
 struct ProbeCode {
@@ -46,11 +51,16 @@ struct ProbeCode {
 ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
                      const SiteProgram* return_program, bool flags_live, bool inside);
 
+// What all places with the same code share. Null: there is no room for such code.
+CodeTemplatePtr probe_template(const ProbeCode& code);
 // Writes the prologue for execution at `address`; returns its size, 0 when `capacity` is too small.
+// `made`: the code's template.
+size_t emit_probe(const CodeTemplate& made, const ProbeCode& code, uint8_t* out, size_t capacity,
+                  uint64_t address);
 size_t emit_probe(const ProbeCode& code, uint8_t* out, size_t capacity, uint64_t address);
 
 // Where the stack is in that code, for unwinders (patch/stub_views.h).
-uint16_t probe_stack_shape(const ProbeCode& code);
+uint16_t probe_stack_shape(const CodeTemplate& made);
 
 // True when a fast path can be generated for the event in this process (rseq works, the record's
 // fixed part is small, every field is compiled, every thread's events are wanted, a filter can be

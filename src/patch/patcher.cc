@@ -296,6 +296,7 @@ void describe_site(const SitePlan& plan, Site* site) {
   site->no_trap = plan.no_trap;
   site->displaced = static_cast<uint8_t>(plan.displaced);
   site->boundary_count = plan.boundary_count;
+  site->runs_anywhere = plan.runs_anywhere;
   std::copy_n(plan.boundary.begin(), kMaxBoundaries, site->boundary);
   std::copy_n(plan.original.begin(), kMaxDisplaced, site->original);
   std::copy_n(plan.padding.begin(), kJumpSize, site->padding);
@@ -459,6 +460,16 @@ void LivePatcher::place(const SiteChange& change, Touched* touched, PatchReport*
   }
 }
 
+// They mostly come in order.
+template <typename List>
+void sort_by_address(List* list) {
+  const auto is_before = [](const auto& a, const auto& b) {
+    return a.site->address < b.site->address;
+  };
+  if (!std::is_sorted(list->begin(), list->end(), is_before))
+    std::sort(list->begin(), list->end(), is_before);
+}
+
 // Which sites have something to do.
 void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* report) {
   work_.clear();
@@ -466,9 +477,12 @@ void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* repo
   moved_.clear();
   touched_.reserve(changes.size());
   work_.reserve(changes.size() + pending_.size());
-  for (size_t i = 0; i < changes.size(); i++) note_change(changes[i], i, report);
-  std::sort(touched_.begin(), touched_.end(),
-            [](const Touched& a, const Touched& b) { return a.site->address < b.site->address; });
+  for (size_t i = 0; i < changes.size(); i++) {
+    constexpr size_t kAhead = 8;
+    if (i + kAhead < changes.size()) site_fetch_ahead(changes[i + kAhead].plan.patch_address);
+    note_change(changes[i], i, report);
+  }
+  sort_by_address(&touched_);
   for (Touched& touched : touched_) {
     Site* site = touched.site;
     if (site->next_on && !site->next_text && !site->next_host)
@@ -483,8 +497,7 @@ void LivePatcher::collect(std::span<const SiteChange> changes, PatchReport* repo
     for (Site* site : pending_) add_work(site, false);
     pending_.clear();
   }
-  std::sort(work_.begin(), work_.end(),
-            [](const Work& a, const Work& b) { return a.site->address < b.site->address; });
+  sort_by_address(&work_);
 }
 
 // What must stand at the site now: the file's bytes, or what we left there.
@@ -502,8 +515,9 @@ void own_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[k
 // The same with what sites inside have written.
 void expected_bytes(const Site& site, uint8_t bytes[kMaxDisplaced], uint8_t padding[kJumpSize]) {
   own_bytes(site, bytes, padding);
+  const Around around(site.address);
   for (uint8_t i = 1; i < site_size(site); i++) {
-    const Site* inner = site_at(site.address + i);
+    const Site* inner = around.at(i);
     if (!inner || inner->state == SiteState::kOriginal) continue;
     uint8_t theirs[kMaxDisplaced], unused[kJumpSize];
     own_bytes(*inner, theirs, unused);
@@ -682,7 +696,12 @@ StubRecord* LivePatcher::make_stub(Site* site, std::string* reason) {
 
 void LivePatcher::build_stubs(PatchReport* report) {
   stubs_.expect(work_.size());
-  for (Work& work : work_) {
+  for (size_t i = 0; i < work_.size(); i++) {
+    constexpr size_t kAhead = 8;
+    if (i + kAhead < work_.size())
+      if (const StubPrologue* next = work_[i + kAhead].site->next_prologue)
+        for (const void* read : next->reads) __builtin_prefetch(read);
+    Work& work = work_[i];
     if (work.absorbed_by || !work.site->in_transaction) continue;
     if (!work.changed) {
       work.stub = work.site->state == SiteState::kPending ? work.site->current : nullptr;

@@ -45,6 +45,7 @@ struct SitePlan {
   uint64_t target = 0;          // kKey: where the jmp goes; kShortJump: where that jmp is
   bool loops_to_entry = false;  // a branch of its own body goes back to patch_address: refused
   bool not_a_boundary = false;  // plan_insn: refused because no instruction begins there
+  bool runs_anywhere = false;   // what is displaced can be copied as it is: no need to decode it
   bool not_mapped = false;      // refused because its object is being unloaded
   // Why the place may not be an int3, not even while another probe stands in its displaced bytes
   // (libc). Null: it may.
@@ -63,6 +64,7 @@ struct SitePlan {
 struct StubPrologue : std::function<size_t(uint8_t* out, size_t capacity, uint64_t address)> {
   using std::function<size_t(uint8_t*, size_t, uint64_t)>::function;
   uint16_t shape = 0;
+  std::array<const void*, 2> reads = {};  // what it looks at: asked for before it is needed
 };
 inline constexpr size_t kMaxPrologue = 2048;
 

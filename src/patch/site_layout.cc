@@ -24,18 +24,18 @@ bool is_boundary(const Site& site, uint64_t address) {
 }
 
 // The site whose jump covers the address with bytes that are not its first.
-Site* covering(uint64_t address) {
-  for (uint64_t distance = 1; distance < kJumpSize; distance++) {
-    Site* site = site_at(address - distance);
-    if (site && site->next_text && distance < footprint(*site, site->single)) return site;
+Site* covering(const Around& around) {
+  for (int64_t distance = 1; distance < int64_t{kJumpSize}; distance++) {
+    Site* site = around.at(-distance);
+    if (site && site->next_text && uint64_t(distance) < footprint(*site, site->single)) return site;
   }
   return nullptr;
 }
 
 // A stub ends behind the first byte of [address, address + size).
-bool stub_ends_inside(uint64_t address, uint64_t size) {
-  for (uint64_t at = address - kMaxDisplaced; at < address + size; at++) {
-    const Site* site = site_at(at);
+bool stub_ends_inside(const Around& around, uint64_t address, uint64_t size) {
+  for (int64_t distance = -int64_t{kMaxDisplaced}; distance < int64_t(size); distance++) {
+    const Site* site = around.at(distance);
     for (const StubRecord* stub = site ? site->stubs : nullptr; stub; stub = stub->older) {
       if (stub->exit() > address && stub->exit() < address + size) return true;
     }
@@ -43,10 +43,11 @@ bool stub_ends_inside(uint64_t address, uint64_t size) {
   return false;
 }
 
-// The jmp in front of some function whose 5 bytes overlap [first, last).
-const Site* padding_in(uint64_t first, uint64_t last) {
-  for (uint64_t at = first - kJumpSize + 1; at < last; at++) {
-    const Site* site = site_find(at);
+// The jmp in front of some function whose 5 bytes overlap [address, address + size).
+const Site* padding_in(const Around& around, uint64_t address, uint64_t size) {
+  for (int64_t distance = 1 - int64_t{kJumpSize}; distance < int64_t(size); distance++) {
+    const Site* site = around.find(distance);
+    const uint64_t at = address + uint64_t(distance);
     if (site && site->alias == at && site->address != at && site->next_text && !site->single)
       return site;
   }
@@ -56,8 +57,10 @@ const Site* padding_in(uint64_t first, uint64_t last) {
 bool padding_is_taken(const Site& site) {
   if (site.kind != SiteKind::kShortJump) return false;
   const uint64_t room = site.room;
-  for (uint64_t at = room - kJumpSize + 1; at < room + kJumpSize; at++) {
-    const Site* other = site_at(at);
+  const Around around(room);
+  for (int64_t distance = 1 - int64_t{kJumpSize}; distance < int64_t{kJumpSize}; distance++) {
+    const Site* other = around.at(distance);
+    const uint64_t at = room + uint64_t(distance);
     if (other && other->next_text && at + footprint(*other, other->single) > room) return true;
   }
   return site.alias != room;  // its address belongs to a site that was placed in the padding
@@ -78,13 +81,13 @@ bool absorb(const Site& site, Site* inner, std::vector<Site*>* absorbs) {
 }
 
 // The jump that was planned has the bytes for itself.
-bool may_jump(const Site& site, std::vector<Site*>* absorbs) {
+bool may_jump(const Site& site, const Around& around, std::vector<Site*>* absorbs) {
   const uint64_t size = footprint(site, false);
   if (size == 1) return false;
-  if (stub_ends_inside(site.address, size)) return false;
-  if (padding_in(site.address, site.address + size) || padding_is_taken(site)) return false;
-  for (uint64_t at = site.address + 1; at < site.address + size; at++) {
-    Site* inner = site_at(at);
+  if (stub_ends_inside(around, site.address, size)) return false;
+  if (padding_in(around, site.address, size) || padding_is_taken(site)) return false;
+  for (int64_t distance = 1; distance < int64_t(size); distance++) {
+    Site* inner = around.at(distance);
     if (inner && inner->next_text && !absorb(site, inner, absorbs)) return false;
   }
   return true;
@@ -101,7 +104,7 @@ Site* former_host(uint64_t address) {
     if (!is_free || distance >= footprint(*site, false) || site->kind == SiteKind::kKey) continue;
     const std::span boundaries(site->boundary, site->boundary_count);
     if (std::find(boundaries.begin(), boundaries.end(), distance) == boundaries.end()) continue;
-    if (may_jump(*site, &absorbs) && absorbs.empty()) return site;
+    if (may_jump(*site, Around(site->address), &absorbs) && absorbs.empty()) return site;
   }
   return nullptr;
 }
@@ -131,15 +134,16 @@ Site* site_at(uint64_t address) {
 
 Placement place_site(const Site& site) {
   Placement placement;
-  if (padding_in(site.address, site.address + 1)) {
+  const Around around(site.address);
+  if (padding_in(around, site.address, 1)) {
     placement.refusal = "the jump of a function behind it stands in these unused bytes";
-  } else if (Site* host = covering(site.address)) {
+  } else if (Site* host = covering(around)) {
     if (is_boundary(*host, site.address)) {
       placement.host = host;
     } else {
       placement.refusal = "the jump of another probe stands in these unused bytes";
     }
-  } else if (!may_jump(site, &placement.absorbs)) {
+  } else if (!may_jump(site, around, &placement.absorbs)) {
     placement.absorbs.clear();
     const bool needs_trap = site.kind != SiteKind::kKey && site.no_trap;
     if (needs_trap) placement.host = former_host(site.address);

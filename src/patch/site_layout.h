@@ -34,11 +34,31 @@ const char* placement_refusal(const SitePlan& plan);
 
 // The site at exactly this address; null: none.
 Site* site_at(uint64_t address);
+
+// What is near an address. Mostly that is nothing, and then nothing is looked up.
+class Around {
+ public:
+  explicit Around(uint64_t address) : address_(address), keys_(sites_around(address)) {}
+  // site_find() and site_at() of address + distance, which is from -32 to 31.
+  Site* find(int64_t distance) const {
+    const bool any = keys_ >> (32 + distance) & 1;
+    return any ? site_find(address_ + uint64_t(distance)) : nullptr;
+  }
+  Site* at(int64_t distance) const {
+    Site* site = find(distance);
+    return site && site->address == address_ + uint64_t(distance) ? site : nullptr;
+  }
+
+ private:
+  uint64_t address_, keys_;
+};
 // Calls visit(index, inner) for the sites that will run in the stub of `host` but itself.
 template <typename Visit>
 void visit_inner(const Site& host, Visit visit) {
+  if (site_count(host) < 2) return;
+  const Around around(host.address);
   for (uint8_t i = 1; i < site_count(host); i++) {
-    Site* inner = site_at(host.address + host.boundary[i]);
+    Site* inner = around.at(host.boundary[i]);
     if (inner && inner->next_host == &host) visit(i, inner);
   }
 }

@@ -92,6 +92,7 @@ class EntryWalker {
     walk.run.from = patch_;
     walk.run.code = data();
     bool ended = false, all_nops = true, split = false;
+    walk.run.runs_anywhere = true;
     uint64_t at = 0;
     while (at < need && !walk.problem && !ended) {
       Insn insn;
@@ -99,6 +100,7 @@ class EntryWalker {
       if (walk.problem) break;
       walk.run.offset[walk.run.count++] = static_cast<uint8_t>(at);
       all_nops &= insn.kind == InsnKind::kNop;
+      walk.run.runs_anywhere &= insn.kind == InsnKind::kPlain && !insn.rip_disp_offset;
       note_flags(insn, &walk);
       ended = insn.ends_flow();
       at += insn.length;
@@ -228,6 +230,7 @@ void take_run(const Walk& walk, SiteKind kind, SitePlan* plan) {
   plan->kind = kind;
   plan->displaced = walk.run.displaced;
   plan->boundary_count = walk.run.count;
+  plan->runs_anywhere = walk.run.runs_anywhere;
   std::copy_n(walk.run.offset, kMaxBoundaries, plan->boundary.begin());
 }
 

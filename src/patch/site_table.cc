@@ -30,6 +30,12 @@ struct Table {
 std::atomic<Table*> g_table{nullptr};
 
 constexpr uint64_t kBlock = 64 << 10;
+constexpr uint64_t kBitPage = 4096;
+
+// A bit for each address of a page that is a key of the table.
+struct KeyBits {
+  uint64_t word[kBitPage / 64] = {};
+};
 
 // Leaked on purpose: traps may arrive while static objects are destroyed.
 struct Storage {
@@ -37,10 +43,31 @@ struct Storage {
   std::vector<Table*> parked;
   uint64_t keys = 0;
   std::unordered_map<uint64_t, std::vector<Site*>> blocks;  // by address / kBlock
+  std::unordered_map<uint64_t, KeyBits> bits;               // by address / kBitPage
+  // The page that was looked at last: neighbours come one after the other.
+  uint64_t last_page = ~uint64_t{0};
+  KeyBits* last_bits = nullptr;
 };
 Storage& storage() {
   static Storage* instance = new Storage;
   return *instance;
+}
+
+// Null: no key is in this page.
+KeyBits* bits_of(uint64_t page) {
+  Storage& all = storage();
+  if (all.last_page == page) return all.last_bits;
+  const auto found = all.bits.find(page);
+  all.last_page = page;
+  return all.last_bits = found == all.bits.end() ? nullptr : &found->second;
+}
+
+void mark_key(uint64_t key) {
+  Storage& all = storage();
+  const uint64_t page = key / kBitPage;
+  KeyBits* bits = bits_of(page);
+  if (!bits) bits = all.last_bits = &all.bits[page];
+  bits->word[key % kBitPage / 64] |= uint64_t{1} << (key % 64);
 }
 
 // Neighbours stand together: a search for a site looks at the bytes around it too.
@@ -97,6 +124,11 @@ Site* site_find(uint64_t patch_address) {
   return lookup(g_table.load(std::memory_order_acquire), patch_address);
 }
 
+void site_fetch_ahead(uint64_t patch_address) {
+  if (const Table* table = g_table.load(std::memory_order_relaxed))
+    __builtin_prefetch(&table->slots[hash(patch_address) & table->mask]);
+}
+
 Site* site_find_or_add(uint64_t patch_address) {
   Table* table = g_table.load(std::memory_order_relaxed);
   if (Site* site = lookup(table, patch_address)) return site;
@@ -104,8 +136,19 @@ Site* site_find_or_add(uint64_t patch_address) {
   Site& site = storage().sites.emplace_back();
   site.address = patch_address;
   storage().blocks[patch_address / kBlock].push_back(&site);
+  mark_key(patch_address);
   insert(table, patch_address, &site);
   return &site;
+}
+
+uint64_t sites_around(uint64_t address) {
+  const uint64_t first = address - 32, shift = first % 64;
+  const auto word = [](uint64_t at) {
+    const KeyBits* bits = bits_of(at / kBitPage);
+    return bits ? bits->word[at % kBitPage / 64] : 0;
+  };
+  const uint64_t low = word(first);
+  return shift ? low >> shift | word(first + 64) << (64 - shift) : low;
 }
 
 std::vector<Site*> sites_between(uint64_t start, uint64_t end) {
@@ -134,6 +177,7 @@ void site_set_alias(Site* site, uint64_t alias) {
   if (site->alias == alias) return;
   Table* table = with_room(g_table.load(std::memory_order_relaxed));
   site->alias = alias;
+  mark_key(alias);
   insert(table, alias, site);
 }
 
@@ -153,10 +197,8 @@ StubRecord* key_record(Site* site, uint64_t target) {
 
 bool site_near(uint64_t address, uint64_t size) {
   constexpr uint64_t kLongestJump = 5;
-  for (uint64_t at = address - kLongestJump + 1; at < address + size; at++) {
-    if (site_find(at)) return true;
-  }
-  return false;
+  const uint64_t around = sites_around(address) >> (32 - (kLongestJump - 1));
+  return around & ((uint64_t{1} << (kLongestJump - 1 + std::min<uint64_t>(size, 31))) - 1);
 }
 
 uint8_t first_length(const Site& site) {

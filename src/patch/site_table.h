@@ -46,6 +46,7 @@ struct Site {
   SiteState state = SiteState::kOriginal;
   uint8_t displaced = 0;
   uint8_t boundary_count = 0;
+  bool runs_anywhere = false;  // SitePlan
   uint8_t boundary[kMaxBoundaries] = {};
   uint8_t original[kMaxDisplaced] = {};
   uint8_t padding[5] = {};
@@ -79,6 +80,10 @@ struct Site {
 Site* site_find_or_add(uint64_t patch_address);
 void visit_sites(const std::function<void(Site*)>& visit);
 Site* site_find(uint64_t patch_address);  // or by its alias
+// It will be looked for soon: its place in the table is asked for.
+void site_fetch_ahead(uint64_t patch_address);
+// Which addresses around this one have a site or are the alias of one: bit 32 + d for address + d.
+uint64_t sites_around(uint64_t address);
 // Those with start <= address < end that were ever added.
 std::vector<Site*> sites_between(uint64_t start, uint64_t end);
 void site_set_alias(Site* site, uint64_t alias);

@@ -52,6 +52,7 @@ DisplacedRun run_of(const Site& site, uint8_t first, uint8_t last) {
   for (uint8_t i = 0; i < run.count; i++)
     run.offset[i] = static_cast<uint8_t>(site.boundary[first + i] - site.boundary[first]);
   run.is_nops = site.kind == SiteKind::kSled;
+  run.runs_anywhere = site.runs_anywhere;
   run.falls_through = !at_end;
   return run;
 }
@@ -61,8 +62,16 @@ DisplacedRun run_of(const Site& site, uint8_t first, uint8_t last) {
 bool take_key(uint64_t target, uint8_t code[kMaxDisplaced], DisplacedRun* run) {
   if (run->count != 1 || run->falls_through || run->displaced != 5) return false;
   run->code = code;
-  run->is_nops = false;
+  run->is_nops = run->runs_anywhere = false;
   return encode_jump(run->from, target, code);
+}
+
+// The site's own prologue and nothing else.
+bool is_plain(const StubParts& parts) {
+  if (!parts.prologue[0] || parts.key[0]) return false;
+  for (size_t i = 1; i < kMaxBoundaries; i++)
+    if (parts.prologue[i] || parts.key[i]) return false;
+  return true;
 }
 
 // Writes the whole stub for execution at `address` and describes it. Null, or why it cannot be.
@@ -75,6 +84,7 @@ const char* assemble(const StubParts& parts, uint64_t address, uint8_t* out, Stu
   record->original = site.address;
   record->displaced = site_size(site);
   record->count = count;
+  record->is_plain = is_plain(parts);
   std::copy_n(site.boundary, kMaxBoundaries, record->offset);
   size_t size = 0;
   for (uint8_t first = 0; first < count;) {
@@ -169,18 +179,31 @@ StubRecord* StubPool::build(const StubParts& parts, std::string* reason) {
   return record;
 }
 
-StubRecord* StubPool::find_parked(const StubParts& parts) const {
+// Whether the stub is what would be assembled of these parts. Of a plain one the prologue says it:
+// behind that stand the same instructions of the site, as long as it has them (describe_site() in
+// patcher.cc).
+bool StubPool::consists_of(const StubRecord& stub, const StubParts& parts) const {
   static uint8_t bytes[kMaxStub];  // the control thread's
-  int tried = 0;
-  for (StubRecord* stub = parts.site->stubs; stub && tried < 4; stub = stub->older, tried++) {
-    StubRecord again;
-    if (stub->count != site_count(*parts.site) || assemble(parts, stub->address, bytes, &again))
-      continue;
-    if (again.size == stub->size &&
-        std::memcmp(bytes, reinterpret_cast<const void*>(stub->address), again.size) == 0) {
-      return stub;
-    }
+  const Site& site = *parts.site;
+  const auto* code = reinterpret_cast<const void*>(stub.address);
+  if (stub.count != site_count(site)) return false;
+  if (is_plain(parts) && stub.is_plain) {
+    const StubPrologue& prologue = *parts.prologue[0];
+    if (stub.displaced != site_size(site) || stub.shape[0] != prologue.shape ||
+        std::memcmp(stub.offset, site.boundary, sizeof stub.offset) != 0)
+      return false;
+    const size_t size = prologue(bytes, kMaxPrologue, stub.address);
+    return size == stub.body && std::memcmp(bytes, code, size) == 0;
   }
+  StubRecord again;
+  if (assemble(parts, stub.address, bytes, &again)) return false;
+  return again.size == stub.size && std::memcmp(bytes, code, again.size) == 0;
+}
+
+StubRecord* StubPool::find_parked(const StubParts& parts) const {
+  int tried = 0;
+  for (StubRecord* stub = parts.site->stubs; stub && tried < 4; stub = stub->older, tried++)
+    if (consists_of(*stub, parts)) return stub;
   return nullptr;
 }
 

@@ -39,6 +39,7 @@ class StubPool {
  private:
   struct Chunk;
   Chunk* chunk_for(uint64_t code);
+  bool consists_of(const StubRecord& stub, const StubParts& parts) const;
 
   std::vector<Chunk*> chunks_;
   size_t expected_ = 0;

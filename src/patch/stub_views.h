@@ -42,6 +42,7 @@ struct StubRecord {
   uint8_t displaced = 0;
   uint8_t count = 0;
   bool comes_back = true;
+  bool is_plain = false;  // a prologue, what was displaced, the jump: nothing stands inside
   // Instruction starts at the original place, and in the stub: where a thread goes that was to run
   // the instruction (the prologue of a probe inside, if there is one), and the moved instruction.
   uint8_t offset[kMaxBoundaries] = {};

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <unordered_set>
 
 #include "base/agreed.h"
 #include "base/check.h"
@@ -193,8 +194,15 @@ Result<EventProgram*> Registry::Impl::program_for(TraceArray& array, EventFile& 
 
 std::vector<Registry::Impl::Batch> Registry::Impl::swap_programs(std::vector<Change>& changes) {
   std::vector<Batch> batches;
+  // An instance has one file of each event.
+  const bool one_array = std::all_of(changes.begin(), changes.end(), [&](const Change& change) {
+    return change.array == changes[0].array;
+  });
   std::unordered_set<LiveEvent*> seen;
-  for (Change& change : changes) {
+  for (size_t i = 0; i < changes.size(); i++) {
+    // Of many the memory of those that come next is asked for in time.
+    if (i + 8 < changes.size()) __builtin_prefetch(&changes[i + 8].file->event->programs);
+    Change& change = changes[i];
     LiveEvent* event = change.file->event;
     auto& list = event->programs;
     auto place = std::find(list.begin(), list.end(), change.previous);
@@ -206,7 +214,7 @@ std::vector<Registry::Impl::Batch> Registry::Impl::swap_programs(std::vector<Cha
     if (place != list.end()) list.erase(place);
     if (change.next) list.push_back(change.next);
     change.file->program = change.next;
-    if (!event->source || !seen.insert(event).second) continue;
+    if (!event->source || (!one_array && !seen.insert(event).second)) continue;
     auto batch = std::find_if(batches.begin(), batches.end(),
                               [&](const Batch& b) { return b.source == event->source; });
     if (batch == batches.end()) batch = batches.insert(batches.end(), {event->source, {}});
@@ -262,13 +270,14 @@ Status Registry::Impl::publish_enabled(TraceArray& array) {
 // --- D
 
 void Registry::Impl::retire(std::span<const Change> changes) {
-  std::unordered_set<TraceArray*> arrays_of_old;
+  std::vector<TraceArray*> arrays_of_old;
   for (const Change& change : changes) {
     if (!change.previous) continue;
     if (change.next && makes_same_records(*change.previous, *change.next))
       set_successor(change.previous, change.next);
     set_rings(change.previous, RingBuffer::dead_rings());
-    arrays_of_old.insert(change.array);
+    const auto found = std::find(arrays_of_old.rbegin(), arrays_of_old.rend(), change.array);
+    if (found == arrays_of_old.rend()) arrays_of_old.push_back(change.array);
   }
   for (TraceArray* array : arrays_of_old) array->buffer->quiesce();
 }
@@ -288,7 +297,9 @@ Status Registry::set_enabled(TraceArray& array, std::span<LiveEvent* const> even
 
 Status Registry::Impl::set_enabled(TraceArray& array, std::span<LiveEvent* const> wanted, bool on) {
   Files changed;
-  for (LiveEvent* event : wanted) {
+  for (size_t i = 0; i < wanted.size(); i++) {
+    if (i + 8 < wanted.size()) __builtin_prefetch(&wanted[i + 8]->can_enable);
+    LiveEvent* event = wanted[i];
     if (!event->can_enable || !sees(array, *event)) continue;
     if (!on && !find_file(array, event)) continue;
     EventFile& file = file_of(array, event);

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "event/error_log.h"
@@ -61,7 +61,7 @@ struct TraceArray {
   PidSet* ftrace_notrace_pid_set = nullptr;
   Tracer tracer = Tracer::kNop;  // current_tracer; tracer/tracers.h changes it
   ErrorLog errors;
-  std::map<const LiveEvent*, EventFile> files;  // made at first use
+  std::unordered_map<const LiveEvent*, EventFile> files;  // made at first use
   std::vector<std::string> module_requests;     // set_event `:mod:` lines that wait for a load
   std::vector<std::string> systems;             // only these exist here; empty: all
   EventProgram* printk = nullptr;               // Printk::program()

@@ -225,7 +225,11 @@ const char* relocate_run(const DisplacedRun& run, uint64_t to, uint8_t* out, Rel
   bool ended = false;
   result->comes_back = true;
   result->called = 0;
-  for (uint8_t i = 0; i < run.count; i++) {
+  if (run.runs_anywhere) {
+    for (uint8_t i = 0; i < run.count; i++) result->start[i] = run.offset[i];
+    w.bytes(run.code, run.displaced);
+  }
+  for (uint8_t i = 0; i < run.count && !run.runs_anywhere; i++) {
     result->start[i] = static_cast<uint8_t>(w.size());
     if (run.is_nops) continue;
     Insn insn;

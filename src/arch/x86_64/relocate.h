@@ -20,6 +20,7 @@ struct DisplacedRun {
   uint8_t count = 0;      // instructions
   uint8_t offset[kMaxBoundaries] = {};  // of each instruction, offset[0] == 0
   bool is_nops = false;                 // a sled: nothing has to be executed
+  bool runs_anywhere = false;           // it is known that no instruction has to be rewritten
   bool falls_through = false;           // what comes next stands behind it: no jump back
 };
 

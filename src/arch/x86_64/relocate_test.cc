@@ -50,6 +50,33 @@ TEST(Relocate, PlainInstructionsAreCopiedAndFollowedByTheJumpBack) {
   EXPECT_EQ(moved({0x48, 0x89, 0xfb}, kNear), "48 89 fb e9 fb ff fe ff ");
 }
 
+// push %rbx; mov %rdi,%rbx; sub $8,%rsp: known to run anywhere, and looked at one by one.
+TEST(Relocate, WhatRunsAnywhereIsCopiedWithoutBeingDecoded) {
+  const uint8_t code[kMaxDisplaced] = {0x53, 0x48, 0x89, 0xfb, 0x48, 0x83, 0xec, 0x08};
+  DisplacedRun run;
+  run.from = kFrom;
+  run.code = code;
+  run.displaced = 8;
+  run.count = 3;
+  run.offset[1] = 1;
+  run.offset[2] = 4;
+  for (uint64_t to : {kNear, kFar}) {
+    for (bool falls_through : {false, true}) {
+      uint8_t out[2][kMaxBody];
+      RelocatedRun result[2];
+      run.falls_through = falls_through;
+      for (bool known : {false, true}) {
+        run.runs_anywhere = known;
+        ASSERT_EQ(relocate_run(run, to, out[known], &result[known]), nullptr);
+      }
+      EXPECT_EQ(hex(out[0], result[0].size), hex(out[1], result[1].size));
+      EXPECT_EQ(result[0].jump_back, result[1].jump_back);
+      EXPECT_TRUE(result[1].comes_back && !result[1].called);
+      EXPECT_EQ(hex(result[0].start, 3), hex(result[1].start, 3));
+    }
+  }
+}
+
 TEST(Relocate, RipRelativeOperandsKeepTheirTarget) {
   // mov 0x100(%rip),%rax; cmpl $imm,0x100(%rip): the displacement counts from the end of the whole.
   EXPECT_EQ(moved({0x48, 0x8b, 0x05, 0, 1, 0, 0}, kNear), "48 8b 05 00 01 ff ff e9 fb ff fe ff ");

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "codegen/probe_compile.h"
@@ -73,9 +74,26 @@ class Members {
   uint32_t size_ = 0, capacity_ = 1;
 };
 
+constexpr size_t kAhead = 8;
+
+// The cache lines of an object, all but the last of which it fills.
+template <typename T>
+void fetch_lines(const T* object) {
+  const char* at = reinterpret_cast<const char*>(object);
+  for (size_t i = 0; i < sizeof(T); i += 64) __builtin_prefetch(at + i);
+}
+
 bool is_inside(SiteKind kind) {
   return kind == SiteKind::kProbeTrap || kind == SiteKind::kProbeJump;
 }
+
+// The code of a place, and what it is made from.
+struct PlaceCode {
+  ProbeCode code{};
+  CodeTemplatePtr made;  // null: there is none
+
+  bool operator==(const PlaceCode& other) const { return code == other.code; }
+};
 
 }  // namespace
 
@@ -85,7 +103,8 @@ struct ProbeSite {
   Members members;
   const SitePlan* plan = nullptr;      // what is patched: of a place, or `own_plan`
   std::unique_ptr<SitePlan> own_plan;  // when the owner of that place has gone
-  ProbeCode code{};                    // likewise
+  PlaceCode code;                      // likewise
+  const SiteProgram* last[2] = {};     // that it was to run, at the entry and on return
   uint32_t step = 0;                   // 1 + index of its step in the running transaction
   bool patched = false;
 
@@ -100,7 +119,7 @@ using Site = ProbeSite;
 struct Step {
   Site* site;
   Programs before, after;
-  ProbeCode code_before, code_after;
+  PlaceCode code_before, code_after;
   bool was_patched;
   std::string refusal = {};
 };
@@ -116,6 +135,7 @@ struct ProbeSites::Impl {
   std::vector<Site*> table;  // open addressing by patch address; a power of two, null: free
   SitePrograms programs;
   std::vector<Step> steps;      // of the running transaction
+  bool any_refusal = false;     // some step has one
   std::vector<SiteEvent> list;  // scratch of wanted_program()
   std::vector<Member> tracers;  // scratch of list_events()
 
@@ -125,8 +145,9 @@ struct ProbeSites::Impl {
   Site* find(const ProbePlace& place) const;
   std::vector<const Site*> in_order() const;
   void list_events(const Site& site, bool on_return);
-  Result<const SiteProgram*> wanted_program(const Site& site, bool on_return);
+  Result<const SiteProgram*> wanted_program(Site* site, bool on_return);
   void publish(Site* site, const Programs& wanted);
+  void fetch_ahead(std::span<const ProbePlace* const> places, size_t i);
   Status plan_steps(std::span<const ProbePlace* const> places);
   Status patch(bool back, bool single_threaded);
   void take_back(bool single_threaded);
@@ -148,10 +169,11 @@ const SitePlan* best_plan(const Site& site) {
   return best;
 }
 
-ProbeCode code_for(const Site& site, const Programs& programs) {
+PlaceCode code_for(const Site& site, const Programs& programs) {
   if (!programs.any()) return {};
-  return probe_code(&site.site, programs.entry, programs.on_return, site.plan->flags_live,
-                    is_inside(site.plan->kind));
+  const ProbeCode code = probe_code(&site.site, programs.entry, programs.on_return,
+                                    site.plan->flags_live, is_inside(site.plan->kind));
+  return {code, probe_template(code)};
 }
 
 std::string label_of(const Site& site) {
@@ -278,19 +300,13 @@ void ProbeSites::Impl::list_events(const Site& site, bool on_return) {
   for (const Member& member : tracers) append_events(member, &list);
 }
 
-Result<const SiteProgram*> ProbeSites::Impl::wanted_program(const Site& site, bool on_return) {
-  list_events(site, on_return);
+Result<const SiteProgram*> ProbeSites::Impl::wanted_program(Site* site, bool on_return) {
+  list_events(*site, on_return);
   if (list.empty()) return nullptr;
-  const auto names = [&] {
-    std::string text;
-    for (const Member& member : site.members)
-      if (member.contributes() && member.place->on_return == on_return)
-        text += " " + name_of(*member.live);
-    return text;
-  };
-  const SiteProgram* program = programs.get(list, on_return, names);
-  if (!program) return sys_error("make a program for " + hex_number(site.site.address), ENOMEM);
-  return program;
+  const SiteProgram*& last = site->last[on_return];
+  const SiteProgram* program = programs.get(list, on_return, last);
+  if (!program) return sys_error("make a program for " + hex_number(site->site.address), ENOMEM);
+  return last = program;
 }
 
 void ProbeSites::Impl::publish(Site* site, const Programs& wanted) {
@@ -302,15 +318,36 @@ void ProbeSites::Impl::publish(Site* site, const Programs& wanted) {
 
 // --- a transaction
 
+// Fifty thousand sites are more than the caches hold, and from a place to what its event runs it is
+// four steps from pointer to pointer. So the memory of those that come next is asked for in time.
+void ProbeSites::Impl::fetch_ahead(std::span<const ProbePlace* const> places, size_t i) {
+  const auto ahead = [&](size_t distance) -> const ProbePlace* {
+    return i + distance < places.size() ? places[i + distance] : nullptr;
+  };
+  if (const ProbePlace* place = ahead(4 * kAhead)) fetch_lines(place);
+  if (const ProbePlace* place = ahead(3 * kAhead); place && place->site) fetch_lines(place->site);
+  if (const ProbePlace* place = ahead(2 * kAhead); place && place->site)
+    for (const Member& member : place->site->members) {
+      fetch_lines(&member.live->fetch);
+      if (place->site->last[0]) fetch_lines(place->site->last[0]);
+    }
+  if (const ProbePlace* place = ahead(kAhead); place && place->site)
+    for (const Member& member : place->site->members) {
+      if (member.live->fetch) fetch_lines(member.live->fetch);
+      if (!member.live->programs.empty()) fetch_lines(member.live->programs.front());
+    }
+}
+
 Status ProbeSites::Impl::plan_steps(std::span<const ProbePlace* const> places) {
   programs.begin();
   steps.reserve(places.size());
-  for (const ProbePlace* place : places) {
-    Site* site = find(*place);
+  for (size_t i = 0; i < places.size(); i++) {
+    fetch_ahead(places, i);
+    Site* site = find(*places[i]);
     if (!site || site->step) continue;
     Programs wanted;
     for (bool on_return : {false, true}) {
-      PB_ASSIGN(auto program, wanted_program(*site, on_return));
+      PB_ASSIGN(auto program, wanted_program(site, on_return));
       (on_return ? wanted.on_return : wanted.entry) = program;
     }
     if (wanted == site->running()) continue;
@@ -328,7 +365,11 @@ Status ProbeSites::Impl::patch(bool back, bool single_threaded) {
   std::vector<Step*> changed;
   changes.reserve(steps.size());
   changed.reserve(steps.size());
-  for (Step& step : steps) {
+  for (size_t i = 0; i < steps.size(); i++) {
+    if (i + 2 * kAhead < steps.size()) fetch_lines(steps[i + 2 * kAhead].site);
+    if (i + kAhead < steps.size() && steps[i + kAhead].site->plan)
+      fetch_lines(steps[i + kAhead].site->plan);
+    Step& step = steps[i];
     if (back && !step.refusal.empty()) continue;  // as it was
     const bool will_be = back ? step.was_patched : step.after.any();
     const bool was = back ? step.after.any() : step.was_patched;
@@ -339,15 +380,20 @@ Status ProbeSites::Impl::patch(bool back, bool single_threaded) {
     changed.push_back(&step);
     if (!will_be) continue;
     site->code = back ? step.code_before : step.code_after;
-    change.prologue = [site](uint8_t* out, size_t capacity, uint64_t address) {
-      return emit_probe(site->code, out, capacity, address);
+    change.prologue = [site](uint8_t* out, size_t capacity, uint64_t address) -> size_t {
+      const auto& [code, made] = site->code;
+      return made ? emit_probe(*made, code, out, capacity, address) : 0;
     };
-    change.prologue.shape = probe_stack_shape(site->code);
+    change.prologue.reads = {&site->code, site->code.code.event.event};
+    if (site->code.made) change.prologue.shape = probe_stack_shape(*site->code.made);
   }
   if (changes.empty()) return {};
   PB_ASSIGN(auto report, patcher.apply(changes, single_threaded));
   for (const auto& [index, reason] : report.refusals)
-    if (!back && changed[index]->after.any()) changed[index]->refusal = reason;
+    if (!back && changed[index]->after.any()) {
+      changed[index]->refusal = reason;
+      any_refusal = true;
+    }
   return {};
 }
 
@@ -377,10 +423,13 @@ void ProbeSites::Impl::finish(const Step& step) {
 // Every place whose wish has not come true.
 void ProbeSites::Impl::report(std::span<const ProbePlace* const> places,
                               std::vector<Refusal>* refused) {
-  for (const ProbePlace* place : places) {
+  for (size_t i = 0; i < places.size(); i++) {
+    if (i + kAhead < places.size()) __builtin_prefetch(places[i + kAhead]);
+    const ProbePlace* place = places[i];
+    const bool is_refused = place->plan.kind == SiteKind::kRefused;
+    if (!is_refused && !any_refusal) continue;
     const Site* site = find(*place);
     if (!site) continue;
-    const bool is_refused = place->plan.kind == SiteKind::kRefused;
     const std::string& reason = site->step ? steps[site->step - 1].refusal : place->plan.reason;
     if (!is_refused && (!site->step || reason.empty())) continue;
     auto is_place = [place](const Member& member) { return member.place == place; };
@@ -393,6 +442,7 @@ void ProbeSites::Impl::report(std::span<const ProbePlace* const> places,
 void ProbeSites::Impl::end_steps() {
   for (const Step& step : steps) step.site->step = 0;
   steps.clear();
+  any_refusal = false;
   if (steps.capacity() > 1024) steps.shrink_to_fit();
 }
 
@@ -507,6 +557,21 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
   return text;
 }
 
-std::string ProbeSites::combinations() const { return impl_->programs.show(); }
+// Sites that share a program have the same consumers.
+std::string ProbeSites::combinations() const {
+  std::unordered_map<const SiteProgram*, std::string> names;
+  const auto add = [&names](const Site& site, const SiteProgram* program, bool on_return) {
+    if (!program) return;
+    const auto [name, is_new] = names.try_emplace(program);
+    for (const Member& member : site.members)
+      if (is_new && member.contributes() && member.place->on_return == on_return)
+        name->second += " " + name_of(*member.live);
+  };
+  for (const Site& site : impl_->sites) {
+    add(site, site.site.program, false);
+    add(site, site.site.return_program, true);
+  }
+  return impl_->programs.show([&](const SiteProgram* program) { return names[program]; });
+}
 
 }  // namespace patchbay

@@ -6,10 +6,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "probe/probe_abi.h"
 
@@ -17,37 +16,35 @@ namespace patchbay {
 
 class SitePrograms {
  public:
+  SitePrograms() = default;
+  SitePrograms(const SitePrograms&) = delete;
+  SitePrograms& operator=(const SitePrograms&) = delete;
+  ~SitePrograms();
+
   // A transaction begins: what programs depend on may have changed.
   void begin() { last_ = nullptr; }
-  // The program for these consumers, in this order; null: no memory. `names`: who they are, for
-  // show(); called when the list is new. Sites are not counted here.
+  // The program for these consumers, in this order; null: no memory. Sites are not counted here.
+  // `likely`: the one that it may be; null: nothing is known.
   const SiteProgram* get(std::span<const SiteEvent> list, bool on_return,
-                         const std::function<std::string()>& names);
+                         const SiteProgram* likely = nullptr);
   // A site runs `to` from now on, and no longer `from`; either may be null.
   void move(const SiteProgram* from, const SiteProgram* to);
   // debug/combinations: "SITES entry|return NAMES" of each that sites run, those with most first.
-  std::string show() const;
+  // `names`: of the consumers of a program, with a blank before each.
+  std::string show(const std::function<std::string(const SiteProgram*)>& names) const;
 
  private:
-  struct Free {
-    void operator()(SiteProgram* program) const;
-  };
-  struct Entry {
-    std::unique_ptr<SiteProgram, Free> program;
-    uint64_t hash;
-    bool on_return;
-    uint32_t sites = 0;  // that run it now
-    std::string names;
-  };
-  const SiteProgram* make(std::span<const SiteEvent> list, bool on_return, uint64_t hash);
-  void count(const SiteProgram* program, int sites);
+  struct Entry;  // stands in front of its program
+  static Entry* entry_of(const SiteProgram* program);
+  static SiteProgram* program_of(Entry* entry);
+  Entry* find(std::span<const SiteEvent> list, bool on_return, uint64_t hash) const;
+  Entry* make(std::span<const SiteEvent> list, bool on_return, uint64_t hash);
+  void grow();
 
-  std::unordered_multimap<uint64_t, const SiteProgram*> by_hash_;
-  std::unordered_map<const SiteProgram*, Entry> entries_;
+  std::vector<Entry*> table_;  // open addressing by hash; a power of two, null: free
+  size_t used_ = 0;
   const SiteProgram* last_ = nullptr;  // that get() gave
   bool last_on_return_ = false;
-  // The programs that were counted last, by two bits of their address.
-  std::pair<const SiteProgram*, Entry*> counted_[4] = {};
 };
 
 }  // namespace patchbay
