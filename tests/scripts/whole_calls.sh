@@ -321,6 +321,64 @@ exec 7>&-
 wait $switched
 same "its end" 0 $?
 
+# --- numbers of vector registers, of events that come to a place whose code is there: it was made
+# --- for an event that reads none
+cat >joined.cc <<'EOC'
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+static std::atomic<bool> stop;
+extern "C" __attribute__((noinline, used)) double mix(double x, int times) {
+  asm volatile("");
+  return x * times;
+}
+static void call() {
+  while (!stop) mix(1.5, 3);
+}
+int main() {
+  char go;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; i++) threads.emplace_back(call);
+  const bool ends = read(0, &go, 1) == 1;
+  stop = true;
+  for (std::thread &thread : threads) thread.join();
+  return !ends;
+}
+EOC
+"${CXX:-c++}" -O1 -o joined joined.cc -pthread || fail "joined.cc"
+mkfifo joined.in
+LD_PRELOAD=$agent ./joined <joined.in 2>err &
+joined=$!
+started $joined
+exec 8>joined.in
+wait_for 20 "$patchbay" ls $joined || fail "joined does not answer"
+there() { "$patchbay" write $joined "$@" || fail "write $*"; }
+there function_events 'there = mix(int times)'
+there function_events 'enters = mix(double x, int times)'
+there function_events 'double d = mix(double x, int times)'
+there events/functions/there/filter 'common_pid == 1'  # nothing is recorded of it
+there options/overwrite 0                              # but what comes first of the others
+there buffer_size_kb 64
+for way in enters mix; do
+  there events/functions/there/enable 1
+  for i in {1..12}; do
+    "$patchbay" write --truncate $joined trace ''
+    there events/functions/$way/enable 1
+    there events/functions/$way/enable 0
+    "$patchbay" cat $joined trace
+  done | grep -- '->mix(' >trace
+  check "$way is in the trace" test -s trace
+  same "$way: the numbers are those of the calls" "" \
+    "$(grep -vE -m 3 -- '->mix\(x=1.5, times=3\)( d=4.5 duration=[0-9]+)?$' trace)"
+  there events/functions/enable 0
+done
+printf x >&8
+exec 8>&-
+wait $joined
+same "its end" 0 $?
+
 # --- a name that the program has not is none of the agent's own functions either
 has "no function of the agent is offered" \
   "$("$patchbay" record -o x.dat -e 'int r = add(int a)' -- /bin/true 2>&1)" 'no function "add" in'

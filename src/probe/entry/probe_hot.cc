@@ -34,6 +34,8 @@
 // calls a traced function, and that is recorded like any other call.
 #include "probe/probe_hot.h"
 
+#include <iterator>
+
 #include "base/raw_syscall.h"
 #include "hot/thread_block.h"
 #include "probe/callbacks/callback_hot.h"
@@ -342,15 +344,78 @@ static __attribute__((noinline, cold)) bool hook_first(const CallSite* site,
   return return_hook(site, returns, stack, registers);
 }
 
+namespace {
+
+// Of what is fetched at the entry.
+bool reads_vectors(const SiteProgram* program) {
+  for (uint32_t i = 0; i < program->nr_events; i++)
+    if (program->event[i].fetch && program->event[i].fetch->uses_xmm) return true;
+  return false;
+}
+// Of a return's program: at the entry, for whole calls.
+bool takes_vectors(const SiteProgram* program) {
+  if (!program->has_calls) return false;
+  for (uint32_t i = 0; i < program->nr_events; i++)
+    if (is_whole_call(program->event[i]) && program->event[i].fetch->at_entry->uses_xmm)
+      return true;
+  return false;
+}
+
+// A stub saves what the programs read that were there when it was made. A thread may be in it, or
+// come to it until the next one is in its place, and find a program that reads vector registers,
+// too. They are still as the traced code has them: nothing on the way here uses any.
+struct AllRegisters {
+  explicit AllRegisters(const FetchRegisters& general) {
+    for (size_t i = 0; i < std::size(all.reg); i++) all.reg[i] = general.reg[i];
+    for (size_t i = 0; i < std::size(all.arg); i++) all.arg[i] = general.arg[i];
+    __asm__ volatile(
+        ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
+        "movups %%xmm\\n, 16*\\n(%[to])\n"
+        ".endr"
+        : "=m"(all.xmm)
+        : [to] "r"(all.xmm));
+  }
+  FetchRegisters all;
+};
+
+__attribute__((noinline)) void offer_with_vectors(const SiteProgram* program, const CallSite* site,
+                                                  const FetchRegisters& general, uint64_t* stack,
+                                                  uint64_t wanted) {
+  const AllRegisters registers(general);
+  offer_events(program, site, &registers.all, stack, wanted);
+}
+
+inline void offer_at_entry(const SiteProgram* program, const CallSite* site,
+                           const FetchRegisters& registers, uint64_t* stack, uint64_t wanted) {
+  if (__builtin_expect(reads_vectors(program), 0))
+    return offer_with_vectors(program, site, registers, stack, wanted);
+  offer_events(program, site, &registers, stack, wanted);
+}
+
+inline bool hook_with(const CallSite* site, const SiteProgram* returns, uint64_t* stack,
+                      const FetchRegisters& registers) {
+  return __builtin_expect(pb_thread.fast_tid != 0, 1)  // 0 also while in agent code
+             ? return_hook(site, returns, stack, &registers)
+             : hook_first(site, returns, stack, &registers);
+}
+
+__attribute__((noinline)) bool hook_with_vectors(const CallSite* site, const SiteProgram* returns,
+                                                 uint64_t* stack, const FetchRegisters& general) {
+  const AllRegisters registers(general);
+  return hook_with(site, returns, stack, registers.all);
+}
+
+}  // namespace
+
 extern "C" uint64_t probe_hook(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
   const auto not_hooked = reinterpret_cast<uint64_t>(&pb_return_not_hooked);
   const SiteProgram* returns =
       __atomic_load_n(&site->return_program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   if (!returns) return not_hooked;
-  frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);      // for arguments on the stack
-  const bool hooked = __builtin_expect(pb_thread.fast_tid != 0, 1)  // 0 also while in agent code
-                          ? return_hook(site, returns, stack, &frame->registers)
-                          : hook_first(site, returns, stack, &frame->registers);
+  frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);  // for arguments on the stack
+  const bool hooked = __builtin_expect(takes_vectors(returns), 0)
+                          ? hook_with_vectors(site, returns, stack, frame->registers)
+                          : hook_with(site, returns, stack, frame->registers);
   return hooked ? *stack - kReturnCallSize : not_hooked;
 }
 
@@ -359,13 +424,13 @@ extern "C" void probe_hit(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
       __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);  // pairs with ProbeSites
   frame->registers.reg[kIpRegister] = site->address;
   frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);  // which every program may read
-  if (program) offer_events(program, site, &frame->registers, stack, ~uint64_t{0});
+  if (program) offer_at_entry(program, site, frame->registers, stack, ~uint64_t{0});
 }
 
 extern "C" void probe_rest(ProbeFrame* frame, CallSite* site, uint64_t* stack) {
   frame->registers.reg[kIpRegister] = site->address;
   frame->registers.reg[4] = reinterpret_cast<uint64_t>(stack);
-  offer_events(frame->program, site, &frame->registers, stack, frame->wanted);
+  offer_at_entry(frame->program, site, frame->registers, stack, frame->wanted);
 }
 
 }  // namespace patchbay
