@@ -232,6 +232,38 @@ void latency_pair_recorded(benchmark::State& state) {
 }
 BENCHMARK(latency_pair_recorded)->MinTime(0.5);
 
+// The limit of the pair: keys in a table that no other thread has, and nothing that others may
+// read, clear or switch off. Of several readers of one variable one gets it: that takes an exchange
+// (`shared`).
+void latency_pair_limit(benchmark::State& state, bool shared) {
+  struct Slot {
+    uint64_t key, starts, ends, time, set;
+  };
+  static Slot slots[2 * kKeys];
+  static uint64_t ring[1024][4];
+  uint64_t written = 0;
+  run(state, [&](const Record& record) {
+    Slot& start = slots[record.key * 2654435761u >> 23];
+    start.key = record.key;
+    start.starts++;
+    start.time = __builtin_ia32_rdtsc();
+    __atomic_store_n(&start.set, 1, __ATOMIC_RELEASE);
+    benchmark::ClobberMemory();
+    Slot& end = slots[record.key * 2654435761u >> 23];
+    const uint64_t now = __builtin_ia32_rdtsc();
+    const bool is_set = shared ? __atomic_exchange_n(&end.set, 0, __ATOMIC_ACQ_REL) : end.set;
+    if (!shared) end.set = 0;
+    if (end.key != record.key || !is_set) return;
+    end.ends++;
+    uint64_t* out = ring[written++ % 1024];
+    out[0] = now;
+    out[1] = record.header;
+    out[2] = now - end.time;
+  });
+}
+BENCHMARK_CAPTURE(latency_pair_limit, own, false)->MinTime(0.5);
+BENCHMARK_CAPTURE(latency_pair_limit, shared, true)->MinTime(0.5);
+
 // --- threads on one table: the same number of hits, by one thread or by four
 
 constexpr uint32_t kAllHits = 4'000'000;
