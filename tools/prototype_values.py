@@ -229,6 +229,49 @@ LIBC = {
     "regexec_flags": flags("regex(3)", "REG_NOTBOL REG_NOTEOL REG_STARTEND", "regexec.eflags"),
 }
 
+LIBC |= {
+    "syscall_number": enumeration("syscalls(2)", r"SYS_(?!NMLN)\w+", "syscall.sysno"),
+    "ioctl_request": enumeration(
+        "ioctl_tty(2), ioctl(2)",
+        r"TC[GS]ETS[WF]? TCSBRK TCXONC TCFLSH TIOC[GS](WINSZ|PGRP|SID|CTTY|PTN|PTLCK|ETD|EXCL)"
+        r" TIOCEXCL TIOCNXCL TIOCNOTTY TIOCOUTQ TIOCSTI TIOCCONS FIONREAD FIONBIO FIOASYNC"
+        r" FIOCLEX FIONCLEX SIOC[GS]IF\w+", "ioctl.request", without="SIOCGIFCOUNT SIOCSIFMAP"
+        " SIOCGIFENCAP SIOCSIFENCAP SIOCGIFSLAVE SIOCSIFSLAVE SIOCGIFPFLAGS SIOCSIFPFLAGS"),
+}
+
+# What is passed for the `...` of a function: its manual page says which, and when. Names stand for
+# their values; of `FIELD & NAMES` one bit has to be there, of `FIELD = NAMES` it is one of them.
+# Names may be regular expressions.
+MODE = "__mode_t mode if oflag & O_CREAT TMPFILE_BIT"
+RESTS = {
+    "libc": {
+        "open open64 openat openat64": MODE,
+        "mq_open": "__mode_t mode if oflag & O_CREAT; struct mq_attr *attr if oflag & O_CREAT",
+        "sem_open": "__mode_t mode if oflag & O_CREAT; unsigned int value if oflag & O_CREAT",
+        "fcntl fcntl64":
+            "int arg if cmd = F_DUPFD F_DUPFD_CLOEXEC F_SETFD F_SETOWN F_SETSIG F_SETLEASE"
+            " F_NOTIFY F_SETPIPE_SZ F_ADD_SEALS"
+            " | enum open_flags flags if cmd = F_SETFL"
+            " | void *at if cmd = F_[GS]ETLKW? F_OFD_[GS]ETLKW? F_[GS]ETOWN_EX"
+            " F_[GS]ET_(FILE_)?RW_HINT",
+        # What a request of a driver takes stands in its middle bits; those of terminals are older.
+        "ioctl":
+            "void *arg if request & SIZE_BITS"
+            " | int number if request = TCSBRK TCXONC TCFLSH TIOCSCTTY"
+            " | void *at if request = TC[GS]ETS[WF]? TIOC[GS]WINSZ TIOC[GS]PGRP"
+            " TIOC[GS]ETD TIOCGSID TIOCOUTQ"
+            " TIOCSTI FIONREAD FIONBIO FIOASYNC SIOC[GS]IF\\w+",
+        "prctl":
+            "const char *name if option = PR_SET_NAME"
+            " | void *at if option = PR_GET_NAME PR_GET_PDEATHSIG PR_GET_CHILD_SUBREAPER"
+            " PR_GET_UNALIGN PR_GET_ENDIAN PR_GET_TSC PR_GET_TID_ADDRESS"
+            " | unsigned long number if option = PR_SET_PDEATHSIG PR_SET_DUMPABLE PR_SET_KEEPCAPS"
+            " PR_SET_TIMERSLACK PR_SET_CHILD_SUBREAPER PR_SET_NO_NEW_PRIVS PR_SET_SECUREBITS"
+            " PR_SET_THP_DISABLE PR_SET_TSC PR_SET_PTRACER PR_CAPBSET_READ PR_CAPBSET_DROP"
+            " PR_SET_SECCOMP",
+    },
+}
+
 # Of a result the parameter is called "return".
 ZLIB = {
     "zlib_flush": enumeration(

@@ -71,6 +71,12 @@ void append_quoted(std::string* out, std::string_view text) {
 
 namespace {
 
+void append_character(std::string* out, char c) {
+  std::string text;
+  append_quoted(&text, {&c, 1});
+  *out += c == '"' ? "'\"'" : c == '\'' ? "'\\''" : "'" + text.substr(1, text.size() - 2) + "'";
+}
+
 // A variable of the program has its name.
 void append_pointer(std::string* out, uint64_t address, const CallTextContext& context) {
   if (address == 0) {
@@ -124,6 +130,25 @@ CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
 
 bool CallText::is_integer(Kind kind) {
   return kind == Kind::kSigned || kind == Kind::kUnsigned || kind == Kind::kHex;
+}
+
+void CallText::add_condition(const EventField& field, const EventCall& entry,
+                             const FunctionValueNames& names, Value* value) {
+  for (const ArgumentCondition& one : names.conditions) {
+    const EventField* const of = entry.find(one.of);
+    if (one.argument != field.name || !of || of->array_len || is_text(*of)) continue;
+    value->condition = std::make_shared<const ArgumentCondition>(one);
+    value->condition_offset = of->offset;
+    value->condition_size = of->size;
+  }
+}
+
+bool CallText::is_passed(const Value& value, std::span<const uint8_t> record) {
+  if (!value.condition) return true;
+  const uint64_t bits = bits_at(record, value.condition_offset, value.condition_size);
+  const auto& values = value.condition->values;
+  return (bits & value.condition->mask) != 0 ||
+         std::find(values.begin(), values.end(), bits) != values.end();
 }
 
 // The first field of an object stands for it, the others are its parts.
@@ -245,6 +270,10 @@ CallText::CallText(std::string name, const EventCall& entry, const EventCall* re
         value.address = address->offset;
     value.may_be_fault = true;
     if (is_integer(value.kind)) value.names = names.of(field.name);
+    const auto is_this = [&](const std::string& name) { return name == field.name; };
+    if (is_integer(value.kind) && std::any_of(names.octal.begin(), names.octal.end(), is_this))
+      value.kind = Kind::kOctal;
+    add_condition(field, entry, names, &value);
     arguments_.push_back(std::move(value));
   }
   add_marks(entry, objects);
@@ -310,18 +339,16 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
       return put_number(out, extended(bits, size));
     case Kind::kHex:
       return append_hexadecimal(out, bits);
+    case Kind::kOctal:
+      if (bits != 0) *out += '0';
+      return put_number(out, bits, 8);
     case Kind::kPointer:
       return append_pointer(out, bits, context);
     case Kind::kSymbol:
       if (bits != 0 && context.addresses) return append_function(out, bits, context.addresses);
       return append_scalar(out, Kind::kPointer, at, size, context);
-    case Kind::kChar: {
-      std::string text;
-      const char c = char(bits);
-      append_quoted(&text, {&c, 1});
-      *out += c == '"' ? "'\"'" : c == '\'' ? "'\\''" : "'" + text.substr(1, text.size() - 2) + "'";
-      return;
-    }
+    case Kind::kChar:
+      return append_character(out, char(bits));
     case Kind::kFloat:
       return size == 4 ? put_float(out, load<float>(at)) : append_hexadecimal(out, bits);
     case Kind::kLongDouble:
@@ -384,6 +411,7 @@ void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int
                            const CallTextContext& context) const {
   *out += shown_name_;
   for (size_t i = 0; i < arguments_.size(); i++) {
+    if (!is_passed(arguments_[i], entry)) continue;
     if (i) *out += ", ";
     if (arguments_[i].kind == Kind::kObject)
       objects_[arguments_[i].object].append(out, entry, about_thread(tid, context));

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -79,6 +80,7 @@ class CallText {
     kSigned,
     kUnsigned,
     kHex,
+    kOctal,
     kPointer,
     kSymbol,
     kChar,
@@ -96,6 +98,9 @@ class CallText {
     bool may_be_fault = false;                 // of a text: empty may mean that it was not read
     SharedValueNames names = nullptr;          // null: its values have none
     size_t object = 0;                         // of kObject: of objects_
+    // Where it is not always passed: the field that says whether it is, and what that has to be.
+    std::shared_ptr<const ArgumentCondition> condition = nullptr;
+    uint32_t condition_offset = 0, condition_size = 0;
   };
   void append_error(std::string* out, std::span<const uint8_t> returned) const;
   bool take_result(const EventCall& entry, const EventCall& returned,
@@ -104,6 +109,9 @@ class CallText {
   bool take_object(const EventField& field, const EventCall& entry, const ObjectArguments& objects);
   static Kind kind_of(const EventField& field, bool has_types);
   static bool is_integer(Kind kind);
+  static void add_condition(const EventField& field, const EventCall& entry,
+                            const FunctionValueNames& names, Value* value);
+  static bool is_passed(const Value& value, std::span<const uint8_t> record);
   static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
                      int32_t tid, const CallTextContext& context);
   static void append_scalar(std::string* out, Kind kind, const uint8_t* at, uint32_t size,

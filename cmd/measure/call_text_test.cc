@@ -116,6 +116,26 @@ TEST(CallText, TextsThatAreNoneAreNotShownAsTexts) {
             "f(\"" + std::string(510, 'x') + "\")");
 }
 
+TEST(CallText, WhatIsPassedOnlySometimes) {
+  const EventCall entry =
+      entry_of({{"int", "flags", 0, 4, true}, {"u32", "mode", 0, 4}, {"int", "n", 0, 4, true}});
+  FunctionValueNames names;
+  names.conditions = {{"mode", "flags", 0x40, {}}, {"n", "flags", 0, {3, 0x41}}};
+  names.octal = {"mode"};
+  const CallText call("f", entry, nullptr, "", true, names);
+  const auto shown_with = [&](int flags, uint32_t mode) {
+    std::string out;
+    Record record(entry);
+    record.set(entry, "flags", flags).set(entry, "mode", mode).set(entry, "n", -5);
+    call.append_call(&out, record.bytes(), 1, {});
+    return out;
+  };
+  EXPECT_EQ(shown_with(2, 0644), "f(0x2)");
+  EXPECT_EQ(shown_with(3, 0644), "f(0x3, -5)");
+  EXPECT_EQ(shown_with(0x40, 0644), "f(0x40, 0644)");
+  EXPECT_EQ(shown_with(0x41, 0), "f(0x41, 0, -5)");
+}
+
 TEST(CallText, ValuesHaveTheNamesOfTheirEnumeration) {
   const auto names = [](std::vector<NamedValue> values, ValueNames::Kind kind) {
     return std::make_shared<const ValueNames>(std::move(values), kind);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -389,10 +390,74 @@ WholeResult whole_result(const CDeclaration& declaration, const CTypes& types) {
   return made;
 }
 
+void add_value_names(const CDeclaration::Parameter& parameter, const CTypes& types,
+                     FunctionValueNames* all) {
+  if (SharedValueNames names = types.names_of(parameter.type))
+    all->arguments.emplace_back(parameter.name, std::move(names));
+  if (parameter.type == "mode_t" || parameter.type == "__mode_t")
+    all->octal.push_back(parameter.name);
+}
+
+}  // namespace
+
+namespace {
+
+struct RestParameter {
+  CDeclaration::Parameter parameter;
+  ArgumentCondition condition;
+};
+
+// "mode_t mode if oflag & 0x410040", "int arg if cmd = 0 2 4", "void *arg".
+std::optional<RestParameter> rest_parameter(std::string_view text) {
+  constexpr std::string_view kIf = " if ";
+  const size_t at = text.find(kIf);
+  Result<CDeclaration> made = parse_c_declaration("f(" + std::string(text.substr(0, at)) + ")");
+  if (!made.ok() || made->parameters.size() != 1 || made->parameters[0].name.empty())
+    return std::nullopt;
+  RestParameter rest{made->parameters[0], {}};
+  rest.condition.argument = rest.parameter.name;
+  if (at == text.npos) return rest;
+  const std::vector<std::string_view> words = split_words(text.substr(at + kIf.size()));
+  if (words.size() < 3 || (words[1] != "&" && words[1] != "=")) return std::nullopt;
+  rest.condition.of = words[0];
+  for (size_t i = 2; i < words.size(); i++) {
+    const bool is_hex = words[i].starts_with("0x");
+    uint64_t number = 0;
+    if (!to_number(is_hex ? words[i].substr(2) : words[i], &number, is_hex ? 16 : 10))
+      return std::nullopt;
+    if (words[1] == "&")
+      rest.condition.mask |= number;
+    else
+      rest.condition.values.push_back(number);
+  }
+  return rest;
+}
+
+// What `rest` says, to the end of the list.
+void add_rest(const std::string& rest, const CTypes& types, Places* places, std::string* list,
+              FunctionLine* made) {
+  std::string_view positions = rest;
+  while (!trim(positions).empty()) {
+    std::string_view one = cut_at(&positions, ';');
+    std::string text;
+    while (!trim(one).empty()) {
+      const std::optional<RestParameter> parameter = rest_parameter(trim(cut_at(&one, '|')));
+      bool is_known = true;
+      const std::string atom = parameter ? types.atom_of(parameter->parameter.type, &is_known) : "";
+      if (atom.empty() || is_wide_atom(atom)) return;
+      text += (text.empty() ? "" : " | ") + atom + " " + parameter->parameter.name;
+      if (!parameter->condition.of.empty()) made->names.conditions.push_back(parameter->condition);
+      add_value_names(parameter->parameter, types, &made->names);
+    }
+    if (!places->take(text)) return;
+    *list += (list->empty() ? "" : ", ") + text;
+  }
+}
+
 }  // namespace
 
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
-                           const std::string& name) {
+                           const std::string& name, const std::string& rest) {
   FunctionLine made;
   std::string list;
   Places places;
@@ -438,9 +503,9 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
     list += text;
     if (structure) made.objects.push_back(std::move(structure->object));
     if (!structure && is_wide_atom(atom)) made.objects.push_back(wide_number(atom, shown));
-    if (SharedValueNames names = types.names_of(parameter.type))
-      made.names.arguments.emplace_back(shown, std::move(names));
+    add_value_names({parameter.type, shown}, types, &made.names);
   }
+  if (made.notes.empty()) add_rest(rest, types, &places, &list, &made);
   made.names.result = types.names_of(declaration.result);
   made.whole = whole_result(declaration, types);
   made.line = name + "(" + list + ")";

@@ -95,9 +95,14 @@ struct FunctionLine {
   ObjectArguments objects = {};
   WholeResult whole = {};  // where result_atom() says nothing
 };
-// `name`: the function as function_events is to find it, "libfoo:parse".
+// `name`: the function as function_events is to find it, "libfoo:parse". `rest`: what is passed
+// behind the parameters (`...`), and when; a `|` is between what may be in one place, a `;` between
+// places:
+//
+//   mode_t mode if oflag & 0x410040
+//   int arg if cmd = 0 2 4 | struct flock *lock if cmd = 5 6 7
 FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
-                           const std::string& name);
+                           const std::string& name, const std::string& rest = "");
 
 // What it returns: an atom, "string" of a text by its address, "void"; "" when no single register
 // holds it, or nothing says it.

@@ -209,5 +209,37 @@ TEST(CDeclaration, OtherLinesAreNoTypedefs) {
     EXPECT_FALSE(types.add_typedef(line)) << line;
 }
 
+TEST(CDeclaration, WhatIsPassedForDots) {
+  const auto line_of = [](const char* text, const char* rest, FunctionLine* made) {
+    Result<CDeclaration> declaration = parse_c_declaration(text);
+    if (!declaration.ok()) return declaration.error().message();
+    CTypes types;
+    types.add_typedef("typedef unsigned int mode_t;");
+    *made = function_line(*declaration, types, declaration->name, rest);
+    return made->line;
+  };
+  FunctionLine made;
+  EXPECT_EQ(line_of("int run(const char *path, const char *arg, ...)", "", &made),
+            "run(string path, string arg)");
+  EXPECT_EQ(line_of("int scan(char *format, ...)", "", &made), "scan(x64 format)");
+  EXPECT_EQ(line_of("int no(const char *format)", "", &made), "no(string format)");
+  EXPECT_EQ(line_of("int open(const char *path, int flags, ...)", " mode_t mode if flags & 0x40 2",
+                    &made),
+            "open(string path, int flags, u32 mode)");
+  ASSERT_EQ(made.names.conditions.size(), 1u);
+  EXPECT_EQ(made.names.conditions[0].argument, "mode");
+  EXPECT_EQ(made.names.conditions[0].of, "flags");
+  EXPECT_EQ(made.names.conditions[0].mask, 0x42u);
+  EXPECT_EQ(made.names.octal, std::vector<std::string>{"mode"});
+  EXPECT_EQ(line_of("int fcntl(int fd, int cmd, ...)",
+                    " int arg if cmd = 1 2 | void *at if cmd = 3; const char *name", &made),
+            "fcntl(int fd, int cmd, int arg | x64 at, string name)");
+  ASSERT_EQ(made.names.conditions.size(), 2u);
+  EXPECT_EQ(made.names.conditions[1].values, std::vector<uint64_t>{3});
+  for (const char* wrong : {"int", "int a if b", "int a if b & x", "int a if b < 3",
+                            "long double a", "struct s a", "int a, int b"})
+    EXPECT_EQ(line_of("int f(int n, ...)", wrong, &made), "f(int n)") << wrong;
+}
+
 }  // namespace
 }  // namespace patchbay::cmd

@@ -204,7 +204,9 @@ void say_what_is_unknown(const std::vector<std::string>& unknown) {
          "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
 }
 
-void add_functions(Prototype prototype, bool is_one_of_many, Definitions* definitions) {
+void add_functions(Prototype prototype, bool is_one_of_many, bool has_rest,
+                   Definitions* definitions) {
+  if (has_rest && !prototype.with_rest.empty()) prototype.lines[0] = prototype.with_rest;
   const bool has_types = prototype.source != Prototype::Source::kNone;
   for (size_t i = 0; i < prototype.lines.size(); i++)
     definitions->push_back({"function_events", std::move(prototype.lines[i]), is_one_of_many,
@@ -231,7 +233,8 @@ Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
 }
 
 // Empty: the process has no such function.
-Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event) {
+Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event,
+                                      bool has_rest) {
   const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
   PB_ASSIGN(const std::vector<NamedFunction> found, functions_meant(client, objects, event.text));
   if (found.size() > kMostFunctions)
@@ -247,7 +250,7 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
     Prototype prototype = prototypes.of(function.name, function.library);
     if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
     if (found.size() == 1) print_probe_notes(prototype.notes);
-    add_functions(std::move(prototype), found.size() > 1, &definitions);
+    add_functions(std::move(prototype), found.size() > 1, has_rest, &definitions);
   }
   say_what_is_unknown(unknown);
   if (found.size() > 1)
@@ -284,25 +287,28 @@ std::string library_to_come(const Prototype& prototype, const std::string& funct
 }
 
 // "open@plt" has the arguments of open().
-Definitions definitions_of_stub(serve::Client& client, const std::string& text) {
+Definitions definitions_of_stub(serve::Client& client, const std::string& text, bool has_rest) {
+  // What is passed only sometimes is for those who know when: `has_rest`.
   Definitions definitions;
   const std::string function = text.substr(0, text.size() - kOwnCalls.size());
   Prototype prototype = Prototypes(objects_of(client.pid(), client.exe())).of(function, "");
   if (prototype.source == Prototype::Source::kNone) say_what_is_unknown({text});
+  if (has_rest && !prototype.with_rest.empty())
+    prototype.lines[0] = std::exchange(prototype.with_rest, "");
   for (std::string& line : prototype.lines)
     line.insert(std::min(line.find('('), line.size()), kOwnCalls);
   print_probe_notes(prototype.notes);
-  add_functions(std::move(prototype), false, &definitions);
+  add_functions(std::move(prototype), false, has_rest, &definitions);
   return definitions;
 }
 
 // A function that the process does not list: of a library that it does not have yet, whose event
 // waits for it, or one that the dynamic linker chooses among several (strrchr, cos), if a prototype
 // is known. The process says whether there is one.
-Definitions unlisted_definitions(serve::Client& client, const std::string& text) {
+Definitions unlisted_definitions(serve::Client& client, const std::string& text, bool has_rest) {
   Definitions definitions;
   if (is_glob(text)) return definitions;
-  if (text.ends_with(kOwnCalls)) return definitions_of_stub(client, text);
+  if (text.ends_with(kOwnCalls)) return definitions_of_stub(client, text, has_rest);
   const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
   Prototypes prototypes(objects);
   Prototype prototype = prototypes.of(text, "");
@@ -316,7 +322,7 @@ Definitions unlisted_definitions(serve::Client& client, const std::string& text)
     prototype = prototypes.of(soname.substr(0, soname.find(".so")) + ":" + text, "");
   }
   print_probe_notes(prototype.notes);
-  add_functions(std::move(prototype), false, &definitions);
+  add_functions(std::move(prototype), false, has_rest, &definitions);
   return definitions;
 }
 
@@ -592,10 +598,11 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
   if (event.kind() == EventRequest::Kind::kEvent) {
     Result<std::vector<std::string>> events = matching_events(*before, event.text);
     if (events.ok() || events.error().errno_value != ENOENT) return events;
-    PB_ASSIGN(definitions, named_definitions(client, event));
+    PB_ASSIGN(definitions, named_definitions(client, event, false));
     // "sched:sched_swich" is no function of a library to come.
     const bool may_wait = event.text.find(':') == event.text.npos || event.text.starts_with("lib");
-    if (definitions.empty() && may_wait) definitions = unlisted_definitions(client, event.text);
+    if (definitions.empty() && may_wait)
+      definitions = unlisted_definitions(client, event.text, false);
     const std::string why = definitions.empty() ? why_no_glob(client, event.text) : "";
     if (!why.empty()) return user_error(ENOENT, why);
     if (definitions.empty()) return events;
@@ -821,8 +828,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
     return user_error(EINVAL, "-e '" + text +
                                   "': a function is needed: its name, a glob, FUNC(TYPE NAME, "
                                   "...) or a declaration of C.");
-  PB_ASSIGN(Definitions found, named_definitions(client, request));
-  if (found.empty()) found = unlisted_definitions(client, text);
+  PB_ASSIGN(Definitions found, named_definitions(client, request, true));
+  if (found.empty()) found = unlisted_definitions(client, text, true);
   if (!found.empty()) return found;
   if (const std::string why = why_no_glob(client, text); !why.empty())
     return user_error(ENOENT, why);

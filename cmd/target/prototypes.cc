@@ -59,11 +59,14 @@ std::string signature_of(const std::string& declaration) {
   return parsed->name + "(" + types + ")";
 }
 
-// Cuts the comment off a line of a file.
-FailureSign take_comment(std::string* line) {
+// Cuts the comment off a line of a file. `rest`: what it says about `...`.
+FailureSign take_comment(std::string* line, std::string* rest = nullptr) {
   const size_t at = line->find("//");
   if (at == line->npos) return FailureSign::kUnknown;
-  const std::string comment = line->substr(at + 2);
+  std::string comment = line->substr(at + 2);
+  const size_t behind = std::min(comment.find(';'), comment.size());
+  if (rest) *rest = comment.substr(std::min(behind + 1, comment.size()));
+  comment.resize(behind);
   line->erase(line->find_last_not_of(" \t", at > 0 ? at - 1 : 0) + 1);
   const std::vector<std::string_view> words = split_words(comment);
   if (words.size() == 1 && words[0] == "errno") return FailureSign::kErrno;
@@ -81,6 +84,34 @@ std::vector<std::string> arguments_of(const std::string& line) {
   return names;
 }
 
+// Debug information says that there is a `...`, and not what is passed for it.
+void add_rest_of_file(const PrototypeFiles::Entry& entry, const CDeclaration& declaration,
+                      const std::string& without, Prototype* prototype) {
+  const FunctionLine with = function_line(declaration, *entry.types, declaration.name, entry.rest);
+  std::string line = prototype->lines[0];
+  const size_t same = without.size() - 1;  // up to the ')'
+  if (with.line.size() <= without.size() || !line.ends_with(')')) return;
+  if (with.line.compare(0, same, without, 0, same) != 0) return;
+  line.replace(line.size() - 1, 1, with.line.substr(same));
+  prototype->with_rest = line;
+  FunctionValueNames& names = prototype->names[0];
+  names.conditions = with.names.conditions;
+  for (ArgumentCondition& one : names.conditions) {
+    // The arguments may have other names there.
+    const std::vector<std::string> ours = arguments_of(line), theirs = arguments_of(with.line);
+    for (size_t i = 0; i < std::min(ours.size(), theirs.size()); i++)
+      if (theirs[i] == one.of) one.of = ours[i];
+  }
+  for (const auto& [argument, values] : with.names.arguments) {
+    const std::string name = argument;  // no lambda takes a binding
+    const bool is_of_rest =
+        std::any_of(names.conditions.begin(), names.conditions.end(),
+                    [&](const ArgumentCondition& one) { return one.argument == name; });
+    if (is_of_rest && !names.of(name)) names.arguments.emplace_back(name, values);
+  }
+  names.octal.insert(names.octal.end(), with.names.octal.begin(), with.names.octal.end());
+}
+
 // To what debug information says, where it has the same arguments as the declaration in a file.
 void add_names_of_file(const PrototypeFiles::Entry* entry, Prototype* prototype) {
   if (!entry || prototype->lines.size() != 1) return;
@@ -91,6 +122,7 @@ void add_names_of_file(const PrototypeFiles::Entry* entry, Prototype* prototype)
                                  theirs = arguments_of(made.line);
   if (ours.size() != theirs.size()) return;
   FunctionValueNames& names = prototype->names[0];
+  if (!entry->rest.empty()) add_rest_of_file(*entry, *declaration, made.line, prototype);
   for (size_t i = 0; i < ours.size(); i++)
     if (SharedValueNames found = made.names.of(theirs[i]); found && !names.of(ours[i]))
       names.arguments.emplace_back(ours[i], std::move(found));
@@ -262,11 +294,12 @@ const std::vector<PrototypeFiles::Entry>& PrototypeFiles::Contents::entries(
     CTypes ignored;
     Status status;
     if (is_comment(line) || take_type(line, &ignored, &status)) continue;
-    const FailureSign failure = take_comment(&line);
+    std::string rest;
+    const FailureSign failure = take_comment(&line, &rest);
     if (function_of(line) != name) continue;
     if (name != function && signature_of(line) != function) continue;
     found->second.push_back(
-        {line, file->path, libraries_of(text.substr(0, begin)), types_of(file), failure});
+        {line, file->path, libraries_of(text.substr(0, begin)), types_of(file), failure, rest});
   }
   return found->second;
 }
@@ -351,6 +384,11 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     if (Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
         declaration.ok()) {
       FunctionLine made = function_line(*declaration, *entry->types, asked);
+      if (!entry->rest.empty()) {
+        FunctionLine with = function_line(*declaration, *entry->types, asked, entry->rest);
+        prototype.with_rest = std::move(with.line);
+        made.names = std::move(with.names);
+      }
       prototype.source = Prototype::Source::kFile;
       prototype.where = entry->file;
       prototype.declaration = entry->declaration;

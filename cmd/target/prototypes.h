@@ -15,6 +15,10 @@
 //   int open(const char *path, int flags, ...); // errno
 //   int pthread_mutex_lock(pthread_mutex_t *mutex); // error number
 //   void exit(int status); // does not return
+//
+// Behind that and a ';' stands what is passed for `...`, and when (function_line()):
+//
+//   int open(const char *path, int flags, ...); // errno; mode_t mode if flags & 0x40
 #pragma once
 
 #include <map>
@@ -46,6 +50,7 @@ class PrototypeFiles {
     std::vector<std::string> libraries;  // sonames; empty: any
     const CTypes* types;                 // of this file
     FailureSign failure = FailureSign::kUnknown;
+    std::string rest;  // what is passed for `...`
   };
   // `library`: the file that has the function, by its base name; "": that is not known, and the
   // first one of this name is it.
@@ -69,6 +74,9 @@ struct Prototype {
   std::string declaration;             // kFile: as it stands there
   std::vector<std::string> libraries;  // kFile: sonames of those that may have it; empty: any
   std::vector<std::string> lines;      // of function_events
+  // The first of them with what is passed for `...`, which is not always there (the conditions of
+  // its names say when); "": nothing is known of that.
+  std::string with_rest = {};
   std::vector<std::string> results;    // of each line: as FunctionEventLines has them
   // Of each line. libc's debug information calls a word of flags int: its file of prototypes is
   // asked, too.

@@ -85,6 +85,10 @@ TEST(PrototypeFiles, OfPatchbayAreRight) {
        "operator delete(void*, unsigned long)(x64 arg1, u64 arg2)"},
       {"std::terminate", "", 0, "std::terminate()"},
       {"getrlimit", "resource", 7, "RLIMIT_NOFILE"},
+      {"printf", "", 0, "printf(string format)"},
+      {"__snprintf_chk", "", 0, "__snprintf_chk(x64 s, u64 n, int flag, u64 slen, string format)"},
+      {"ioctl", "request", 0x5413, "TIOCGWINSZ"},
+      {"syscall", "sysno", 186, "SYS_gettid"},
   };
   for (const auto& row : kRows)
     EXPECT_EQ(shown(files, row.function, row.parameter, row.value), row.expected) << row.function;
@@ -95,7 +99,7 @@ TEST(PrototypeFiles, AreSearchedForAName) {
   const Folder folder;
   folder.write("a.h",
                "// library: liba.so.1\n// int f(int in_a_comment);\nint ff(int n);\n"
-               "int g(int (*f)(int)); // errno\n// library: libb.so.2\n"
+               "int g(int (*f)(int)); // errno; mode_t m if n & 1\n// library: libb.so.2\n"
                "long f(long n);\nint operator new(long a);\nint operator new(int a);");
   folder.write("b.h", "typedef int h(int);\nchar f(char c); // errno\n");
   const PrototypeFiles files = PrototypeFiles::read_from({folder.path()});
@@ -108,6 +112,7 @@ TEST(PrototypeFiles, AreSearchedForAName) {
   EXPECT_EQ(declared("f", "libc.so.6"), "char f(char c);");
   EXPECT_EQ(declared("g", "libb.so.2"), "none");
   EXPECT_EQ(declared("g", "liba.so.1.5"), "int g(int (*f)(int));");
+  EXPECT_EQ(files.find("g", "")->rest, " mode_t m if n & 1");
   EXPECT_EQ(files.find("g", "")->failure, FailureSign::kErrno);
   EXPECT_EQ(files.find("f", "libb.so.2")->libraries,
             (std::vector<std::string>{"liba.so.1", "libb.so.2"}));

@@ -143,6 +143,7 @@ enum epoll_operation { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EPOLL_CTL_MOD = 3 }
 enum fadvise_advice { POSIX_FADV_NORMAL = 0, POSIX_FADV_RANDOM = 1, POSIX_FADV_SEQUENTIAL = 2, POSIX_FADV_WILLNEED = 3, POSIX_FADV_DONTNEED = 4, POSIX_FADV_NOREUSE = 5 };
 enum fcntl_command { F_DUPFD = 0, F_DUPFD_CLOEXEC = 1030, F_GETFD = 1, F_SETFD = 2, F_GETFL = 3, F_SETFL = 4, F_GETLK = 5, F_SETLK = 6, F_SETLKW = 7, F_OFD_GETLK = 36, F_OFD_SETLK = 37, F_OFD_SETLKW = 38, F_SETOWN = 8, F_GETOWN = 9, F_SETOWN_EX = 15, F_GETOWN_EX = 16, F_SETSIG = 10, F_GETSIG = 11, F_SETLEASE = 1024, F_GETLEASE = 1025, F_NOTIFY = 1026, F_SETPIPE_SZ = 1031, F_GETPIPE_SZ = 1032, F_ADD_SEALS = 1033, F_GET_SEALS = 1034, F_GET_RW_HINT = 1035, F_SET_RW_HINT = 1036, F_GET_FILE_RW_HINT = 1037, F_SET_FILE_RW_HINT = 1038 };
 enum idtype_t { P_ALL = 0, P_PID = 1, P_PGID = 2, P_PIDFD = 3 };
+enum ioctl_request : unsigned long { TCGETS = 21505, TCSETS = 21506, TCSETSW = 21507, TCSETSF = 21508, TCSBRK = 21513, TCXONC = 21514, TCFLSH = 21515, TIOCSCTTY = 21518, TIOCGPGRP = 21519, TIOCSPGRP = 21520, TIOCGWINSZ = 21523, TIOCSWINSZ = 21524, TIOCSETD = 21539, TIOCGETD = 21540, TIOCGSID = 21545, TIOCSPTLCK = 1074025521, TIOCGPTN = 2147767344, TIOCGPTLCK = 2147767353, TIOCGEXCL = 2147767360, TIOCEXCL = 21516, TIOCNXCL = 21517, TIOCNOTTY = 21538, TIOCOUTQ = 21521, TIOCSTI = 21522, TIOCCONS = 21533, FIONREAD = 21531, FIONBIO = 21537, FIOASYNC = 21586, FIOCLEX = 21585, FIONCLEX = 21584, SIOCGIFNAME = 35088, SIOCSIFLINK = 35089, SIOCGIFCONF = 35090, SIOCGIFFLAGS = 35091, SIOCSIFFLAGS = 35092, SIOCGIFADDR = 35093, SIOCSIFADDR = 35094, SIOCGIFDSTADDR = 35095, SIOCSIFDSTADDR = 35096, SIOCGIFBRDADDR = 35097, SIOCSIFBRDADDR = 35098, SIOCGIFNETMASK = 35099, SIOCSIFNETMASK = 35100, SIOCGIFMETRIC = 35101, SIOCSIFMETRIC = 35102, SIOCGIFMEM = 35103, SIOCSIFMEM = 35104, SIOCGIFMTU = 35105, SIOCSIFMTU = 35106, SIOCSIFNAME = 35107, SIOCSIFHWADDR = 35108, SIOCGIFHWADDR = 35111, SIOCGIFINDEX = 35123, SIOCSIFHWBROADCAST = 35127, SIOCGIFBR = 35136, SIOCSIFBR = 35137, SIOCGIFTXQLEN = 35138, SIOCSIFTXQLEN = 35139, SIOCGIFMAP = 35184 };
 enum locale_category { LC_CTYPE = 0, LC_NUMERIC = 1, LC_TIME = 2, LC_COLLATE = 3, LC_MONETARY = 4, LC_MESSAGES = 5, LC_ALL = 6, LC_PAPER = 7, LC_NAME = 8, LC_ADDRESS = 9, LC_TELEPHONE = 10, LC_MEASUREMENT = 11, LC_IDENTIFICATION = 12 };
 enum lockf_command { F_ULOCK = 0, F_LOCK = 1, F_TLOCK = 2, F_TEST = 3 };
 enum madvise_advice { MADV_NORMAL = 0, MADV_RANDOM = 1, MADV_SEQUENTIAL = 2, MADV_WILLNEED = 3, MADV_DONTNEED = 4, MADV_FREE = 8, MADV_REMOVE = 9, MADV_DONTFORK = 10, MADV_DOFORK = 11, MADV_MERGEABLE = 12, MADV_UNMERGEABLE = 13, MADV_HUGEPAGE = 14, MADV_NOHUGEPAGE = 15, MADV_DONTDUMP = 16, MADV_DODUMP = 17, MADV_WIPEONFORK = 18, MADV_KEEPONFORK = 19, MADV_COLD = 20, MADV_PAGEOUT = 21, MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23, MADV_DONTNEED_LOCKED = 24, MADV_HWPOISON = 100 };
@@ -155,6 +156,7 @@ enum shutdown_how { SHUT_RD = 0, SHUT_WR = 1, SHUT_RDWR = 2 };
 enum signal_number { SIGHUP = 1, SIGINT = 2, SIGQUIT = 3, SIGILL = 4, SIGTRAP = 5, SIGABRT = 6, SIGBUS = 7, SIGFPE = 8, SIGKILL = 9, SIGUSR1 = 10, SIGSEGV = 11, SIGUSR2 = 12, SIGPIPE = 13, SIGALRM = 14, SIGTERM = 15, SIGSTKFLT = 16, SIGCHLD = 17, SIGCONT = 18, SIGSTOP = 19, SIGTSTP = 20, SIGTTIN = 21, SIGTTOU = 22, SIGURG = 23, SIGXCPU = 24, SIGXFSZ = 25, SIGVTALRM = 26, SIGPROF = 27, SIGWINCH = 28, SIGIO = 29, SIGPWR = 30, SIGSYS = 31 };
 enum sigprocmask_how { SIG_BLOCK = 0, SIG_SETMASK = 2, SIG_UNBLOCK = 1 };
 enum socket_level { SOL_IP = 0, SOL_SOCKET = 1, SOL_IPV6 = 41, SOL_ICMPV6 = 58, SOL_RAW = 255, SOL_DECNET = 261, SOL_X25 = 262, SOL_PACKET = 263, SOL_ATM = 264, SOL_AAL = 265, SOL_IRDA = 266, SOL_NETBEUI = 267, SOL_LLC = 268, SOL_DCCP = 269, SOL_NETLINK = 270, SOL_TIPC = 271, SOL_RXRPC = 272, SOL_PPPOL2TP = 273, SOL_BLUETOOTH = 274, SOL_PNPIPE = 275, SOL_RDS = 276, SOL_IUCV = 277, SOL_CAIF = 278, SOL_ALG = 279, SOL_NFC = 280, SOL_KCM = 281, SOL_TLS = 282, SOL_XDP = 283, SOL_MPTCP = 284, SOL_MCTP = 285, SOL_SMC = 286 };
+enum syscall_number : long { SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_poll = 7, SYS_lseek = 8, SYS_mmap = 9, SYS_mprotect = 10, SYS_munmap = 11, SYS_brk = 12, SYS_rt_sigaction = 13, SYS_rt_sigprocmask = 14, SYS_rt_sigreturn = 15, SYS_ioctl = 16, SYS_pread64 = 17, SYS_pwrite64 = 18, SYS_readv = 19, SYS_writev = 20, SYS_access = 21, SYS_pipe = 22, SYS_select = 23, SYS_sched_yield = 24, SYS_mremap = 25, SYS_msync = 26, SYS_mincore = 27, SYS_madvise = 28, SYS_shmget = 29, SYS_shmat = 30, SYS_shmctl = 31, SYS_dup = 32, SYS_dup2 = 33, SYS_pause = 34, SYS_nanosleep = 35, SYS_getitimer = 36, SYS_alarm = 37, SYS_setitimer = 38, SYS_getpid = 39, SYS_sendfile = 40, SYS_socket = 41, SYS_connect = 42, SYS_accept = 43, SYS_sendto = 44, SYS_recvfrom = 45, SYS_sendmsg = 46, SYS_recvmsg = 47, SYS_shutdown = 48, SYS_bind = 49, SYS_listen = 50, SYS_getsockname = 51, SYS_getpeername = 52, SYS_socketpair = 53, SYS_setsockopt = 54, SYS_getsockopt = 55, SYS_clone = 56, SYS_fork = 57, SYS_vfork = 58, SYS_execve = 59, SYS_exit = 60, SYS_wait4 = 61, SYS_kill = 62, SYS_uname = 63, SYS_semget = 64, SYS_semop = 65, SYS_semctl = 66, SYS_shmdt = 67, SYS_msgget = 68, SYS_msgsnd = 69, SYS_msgrcv = 70, SYS_msgctl = 71, SYS_fcntl = 72, SYS_flock = 73, SYS_fsync = 74, SYS_fdatasync = 75, SYS_truncate = 76, SYS_ftruncate = 77, SYS_getdents = 78, SYS_getcwd = 79, SYS_chdir = 80, SYS_fchdir = 81, SYS_rename = 82, SYS_mkdir = 83, SYS_rmdir = 84, SYS_creat = 85, SYS_link = 86, SYS_unlink = 87, SYS_symlink = 88, SYS_readlink = 89, SYS_chmod = 90, SYS_fchmod = 91, SYS_chown = 92, SYS_fchown = 93, SYS_lchown = 94, SYS_umask = 95, SYS_gettimeofday = 96, SYS_getrlimit = 97, SYS_getrusage = 98, SYS_sysinfo = 99, SYS_times = 100, SYS_ptrace = 101, SYS_getuid = 102, SYS_syslog = 103, SYS_getgid = 104, SYS_setuid = 105, SYS_setgid = 106, SYS_geteuid = 107, SYS_getegid = 108, SYS_setpgid = 109, SYS_getppid = 110, SYS_getpgrp = 111, SYS_setsid = 112, SYS_setreuid = 113, SYS_setregid = 114, SYS_getgroups = 115, SYS_setgroups = 116, SYS_setresuid = 117, SYS_getresuid = 118, SYS_setresgid = 119, SYS_getresgid = 120, SYS_getpgid = 121, SYS_setfsuid = 122, SYS_setfsgid = 123, SYS_getsid = 124, SYS_capget = 125, SYS_capset = 126, SYS_rt_sigpending = 127, SYS_rt_sigtimedwait = 128, SYS_rt_sigqueueinfo = 129, SYS_rt_sigsuspend = 130, SYS_sigaltstack = 131, SYS_utime = 132, SYS_mknod = 133, SYS_uselib = 134, SYS_personality = 135, SYS_ustat = 136, SYS_statfs = 137, SYS_fstatfs = 138, SYS_sysfs = 139, SYS_getpriority = 140, SYS_setpriority = 141, SYS_sched_setparam = 142, SYS_sched_getparam = 143, SYS_sched_setscheduler = 144, SYS_sched_getscheduler = 145, SYS_sched_get_priority_max = 146, SYS_sched_get_priority_min = 147, SYS_sched_rr_get_interval = 148, SYS_mlock = 149, SYS_munlock = 150, SYS_mlockall = 151, SYS_munlockall = 152, SYS_vhangup = 153, SYS_modify_ldt = 154, SYS_pivot_root = 155, SYS__sysctl = 156, SYS_prctl = 157, SYS_arch_prctl = 158, SYS_adjtimex = 159, SYS_setrlimit = 160, SYS_chroot = 161, SYS_sync = 162, SYS_acct = 163, SYS_settimeofday = 164, SYS_mount = 165, SYS_umount2 = 166, SYS_swapon = 167, SYS_swapoff = 168, SYS_reboot = 169, SYS_sethostname = 170, SYS_setdomainname = 171, SYS_iopl = 172, SYS_ioperm = 173, SYS_create_module = 174, SYS_init_module = 175, SYS_delete_module = 176, SYS_get_kernel_syms = 177, SYS_query_module = 178, SYS_quotactl = 179, SYS_nfsservctl = 180, SYS_getpmsg = 181, SYS_putpmsg = 182, SYS_afs_syscall = 183, SYS_tuxcall = 184, SYS_security = 185, SYS_gettid = 186, SYS_readahead = 187, SYS_setxattr = 188, SYS_lsetxattr = 189, SYS_fsetxattr = 190, SYS_getxattr = 191, SYS_lgetxattr = 192, SYS_fgetxattr = 193, SYS_listxattr = 194, SYS_llistxattr = 195, SYS_flistxattr = 196, SYS_removexattr = 197, SYS_lremovexattr = 198, SYS_fremovexattr = 199, SYS_tkill = 200, SYS_time = 201, SYS_futex = 202, SYS_sched_setaffinity = 203, SYS_sched_getaffinity = 204, SYS_set_thread_area = 205, SYS_io_setup = 206, SYS_io_destroy = 207, SYS_io_getevents = 208, SYS_io_submit = 209, SYS_io_cancel = 210, SYS_get_thread_area = 211, SYS_lookup_dcookie = 212, SYS_epoll_create = 213, SYS_epoll_ctl_old = 214, SYS_epoll_wait_old = 215, SYS_remap_file_pages = 216, SYS_getdents64 = 217, SYS_set_tid_address = 218, SYS_restart_syscall = 219, SYS_semtimedop = 220, SYS_fadvise64 = 221, SYS_timer_create = 222, SYS_timer_settime = 223, SYS_timer_gettime = 224, SYS_timer_getoverrun = 225, SYS_timer_delete = 226, SYS_clock_settime = 227, SYS_clock_gettime = 228, SYS_clock_getres = 229, SYS_clock_nanosleep = 230, SYS_exit_group = 231, SYS_epoll_wait = 232, SYS_epoll_ctl = 233, SYS_tgkill = 234, SYS_utimes = 235, SYS_vserver = 236, SYS_mbind = 237, SYS_set_mempolicy = 238, SYS_get_mempolicy = 239, SYS_mq_open = 240, SYS_mq_unlink = 241, SYS_mq_timedsend = 242, SYS_mq_timedreceive = 243, SYS_mq_notify = 244, SYS_mq_getsetattr = 245, SYS_kexec_load = 246, SYS_waitid = 247, SYS_add_key = 248, SYS_request_key = 249, SYS_keyctl = 250, SYS_ioprio_set = 251, SYS_ioprio_get = 252, SYS_inotify_init = 253, SYS_inotify_add_watch = 254, SYS_inotify_rm_watch = 255, SYS_migrate_pages = 256, SYS_openat = 257, SYS_mkdirat = 258, SYS_mknodat = 259, SYS_fchownat = 260, SYS_futimesat = 261, SYS_newfstatat = 262, SYS_unlinkat = 263, SYS_renameat = 264, SYS_linkat = 265, SYS_symlinkat = 266, SYS_readlinkat = 267, SYS_fchmodat = 268, SYS_faccessat = 269, SYS_pselect6 = 270, SYS_ppoll = 271, SYS_unshare = 272, SYS_set_robust_list = 273, SYS_get_robust_list = 274, SYS_splice = 275, SYS_tee = 276, SYS_sync_file_range = 277, SYS_vmsplice = 278, SYS_move_pages = 279, SYS_utimensat = 280, SYS_epoll_pwait = 281, SYS_signalfd = 282, SYS_timerfd_create = 283, SYS_eventfd = 284, SYS_fallocate = 285, SYS_timerfd_settime = 286, SYS_timerfd_gettime = 287, SYS_accept4 = 288, SYS_signalfd4 = 289, SYS_eventfd2 = 290, SYS_epoll_create1 = 291, SYS_dup3 = 292, SYS_pipe2 = 293, SYS_inotify_init1 = 294, SYS_preadv = 295, SYS_pwritev = 296, SYS_rt_tgsigqueueinfo = 297, SYS_perf_event_open = 298, SYS_recvmmsg = 299, SYS_fanotify_init = 300, SYS_fanotify_mark = 301, SYS_prlimit64 = 302, SYS_name_to_handle_at = 303, SYS_open_by_handle_at = 304, SYS_clock_adjtime = 305, SYS_syncfs = 306, SYS_sendmmsg = 307, SYS_setns = 308, SYS_getcpu = 309, SYS_process_vm_readv = 310, SYS_process_vm_writev = 311, SYS_kcmp = 312, SYS_finit_module = 313, SYS_sched_setattr = 314, SYS_sched_getattr = 315, SYS_renameat2 = 316, SYS_seccomp = 317, SYS_getrandom = 318, SYS_memfd_create = 319, SYS_kexec_file_load = 320, SYS_bpf = 321, SYS_execveat = 322, SYS_userfaultfd = 323, SYS_membarrier = 324, SYS_mlock2 = 325, SYS_copy_file_range = 326, SYS_preadv2 = 327, SYS_pwritev2 = 328, SYS_pkey_mprotect = 329, SYS_pkey_alloc = 330, SYS_pkey_free = 331, SYS_statx = 332, SYS_io_pgetevents = 333, SYS_rseq = 334, SYS_pidfd_send_signal = 424, SYS_io_uring_setup = 425, SYS_io_uring_enter = 426, SYS_io_uring_register = 427, SYS_open_tree = 428, SYS_move_mount = 429, SYS_fsopen = 430, SYS_fsconfig = 431, SYS_fsmount = 432, SYS_fspick = 433, SYS_pidfd_open = 434, SYS_clone3 = 435, SYS_close_range = 436, SYS_openat2 = 437, SYS_pidfd_getfd = 438, SYS_faccessat2 = 439, SYS_process_madvise = 440, SYS_epoll_pwait2 = 441, SYS_mount_setattr = 442, SYS_quotactl_fd = 443, SYS_landlock_create_ruleset = 444, SYS_landlock_add_rule = 445, SYS_landlock_restrict_self = 446, SYS_memfd_secret = 447, SYS_process_mrelease = 448, SYS_futex_waitv = 449, SYS_set_mempolicy_home_node = 450 };
 enum sysconf_name { _SC_ARG_MAX = 0, _SC_CHILD_MAX = 1, _SC_CLK_TCK = 2, _SC_NGROUPS_MAX = 3, _SC_OPEN_MAX = 4, _SC_STREAM_MAX = 5, _SC_TZNAME_MAX = 6, _SC_JOB_CONTROL = 7, _SC_SAVED_IDS = 8, _SC_REALTIME_SIGNALS = 9, _SC_PRIORITY_SCHEDULING = 10, _SC_TIMERS = 11, _SC_ASYNCHRONOUS_IO = 12, _SC_PRIORITIZED_IO = 13, _SC_SYNCHRONIZED_IO = 14, _SC_FSYNC = 15, _SC_MAPPED_FILES = 16, _SC_MEMLOCK = 17, _SC_MEMLOCK_RANGE = 18, _SC_MEMORY_PROTECTION = 19, _SC_MESSAGE_PASSING = 20, _SC_SEMAPHORES = 21, _SC_SHARED_MEMORY_OBJECTS = 22, _SC_AIO_LISTIO_MAX = 23, _SC_AIO_MAX = 24, _SC_AIO_PRIO_DELTA_MAX = 25, _SC_DELAYTIMER_MAX = 26, _SC_MQ_OPEN_MAX = 27, _SC_MQ_PRIO_MAX = 28, _SC_VERSION = 29, _SC_PAGESIZE = 30, _SC_RTSIG_MAX = 31, _SC_SEM_NSEMS_MAX = 32, _SC_SEM_VALUE_MAX = 33, _SC_SIGQUEUE_MAX = 34, _SC_TIMER_MAX = 35, _SC_BC_BASE_MAX = 36, _SC_BC_DIM_MAX = 37, _SC_BC_SCALE_MAX = 38, _SC_BC_STRING_MAX = 39, _SC_COLL_WEIGHTS_MAX = 40, _SC_EQUIV_CLASS_MAX = 41, _SC_EXPR_NEST_MAX = 42, _SC_LINE_MAX = 43, _SC_RE_DUP_MAX = 44, _SC_CHARCLASS_NAME_MAX = 45, _SC_2_VERSION = 46, _SC_2_C_BIND = 47, _SC_2_C_DEV = 48, _SC_2_FORT_DEV = 49, _SC_2_FORT_RUN = 50, _SC_2_SW_DEV = 51, _SC_2_LOCALEDEF = 52, _SC_PII = 53, _SC_PII_XTI = 54, _SC_PII_SOCKET = 55, _SC_PII_INTERNET = 56, _SC_PII_OSI = 57, _SC_POLL = 58, _SC_SELECT = 59, _SC_IOV_MAX = 60, _SC_PII_INTERNET_STREAM = 61, _SC_PII_INTERNET_DGRAM = 62, _SC_PII_OSI_COTS = 63, _SC_PII_OSI_CLTS = 64, _SC_PII_OSI_M = 65, _SC_T_IOV_MAX = 66, _SC_THREADS = 67, _SC_THREAD_SAFE_FUNCTIONS = 68, _SC_GETGR_R_SIZE_MAX = 69, _SC_GETPW_R_SIZE_MAX = 70, _SC_LOGIN_NAME_MAX = 71, _SC_TTY_NAME_MAX = 72, _SC_THREAD_DESTRUCTOR_ITERATIONS = 73, _SC_THREAD_KEYS_MAX = 74, _SC_THREAD_STACK_MIN = 75, _SC_THREAD_THREADS_MAX = 76, _SC_THREAD_ATTR_STACKADDR = 77, _SC_THREAD_ATTR_STACKSIZE = 78, _SC_THREAD_PRIORITY_SCHEDULING = 79, _SC_THREAD_PRIO_INHERIT = 80, _SC_THREAD_PRIO_PROTECT = 81, _SC_THREAD_PROCESS_SHARED = 82, _SC_NPROCESSORS_CONF = 83, _SC_NPROCESSORS_ONLN = 84, _SC_PHYS_PAGES = 85, _SC_AVPHYS_PAGES = 86, _SC_ATEXIT_MAX = 87, _SC_PASS_MAX = 88, _SC_XOPEN_VERSION = 89, _SC_XOPEN_XCU_VERSION = 90, _SC_XOPEN_UNIX = 91, _SC_XOPEN_CRYPT = 92, _SC_XOPEN_ENH_I18N = 93, _SC_XOPEN_SHM = 94, _SC_2_CHAR_TERM = 95, _SC_2_C_VERSION = 96, _SC_2_UPE = 97, _SC_XOPEN_XPG2 = 98, _SC_XOPEN_XPG3 = 99, _SC_XOPEN_XPG4 = 100, _SC_CHAR_BIT = 101, _SC_CHAR_MAX = 102, _SC_CHAR_MIN = 103, _SC_INT_MAX = 104, _SC_INT_MIN = 105, _SC_LONG_BIT = 106, _SC_WORD_BIT = 107, _SC_MB_LEN_MAX = 108, _SC_NZERO = 109, _SC_SSIZE_MAX = 110, _SC_SCHAR_MAX = 111, _SC_SCHAR_MIN = 112, _SC_SHRT_MAX = 113, _SC_SHRT_MIN = 114, _SC_UCHAR_MAX = 115, _SC_UINT_MAX = 116, _SC_ULONG_MAX = 117, _SC_USHRT_MAX = 118, _SC_NL_ARGMAX = 119, _SC_NL_LANGMAX = 120, _SC_NL_MSGMAX = 121, _SC_NL_NMAX = 122, _SC_NL_SETMAX = 123, _SC_NL_TEXTMAX = 124, _SC_XBS5_ILP32_OFF32 = 125, _SC_XBS5_ILP32_OFFBIG = 126, _SC_XBS5_LP64_OFF64 = 127, _SC_XBS5_LPBIG_OFFBIG = 128, _SC_XOPEN_LEGACY = 129, _SC_XOPEN_REALTIME = 130, _SC_XOPEN_REALTIME_THREADS = 131, _SC_ADVISORY_INFO = 132, _SC_BARRIERS = 133, _SC_BASE = 134, _SC_C_LANG_SUPPORT = 135, _SC_C_LANG_SUPPORT_R = 136, _SC_CLOCK_SELECTION = 137, _SC_CPUTIME = 138, _SC_THREAD_CPUTIME = 139, _SC_DEVICE_IO = 140, _SC_DEVICE_SPECIFIC = 141, _SC_DEVICE_SPECIFIC_R = 142, _SC_FD_MGMT = 143, _SC_FIFO = 144, _SC_PIPE = 145, _SC_FILE_ATTRIBUTES = 146, _SC_FILE_LOCKING = 147, _SC_FILE_SYSTEM = 148, _SC_MONOTONIC_CLOCK = 149, _SC_MULTI_PROCESS = 150, _SC_SINGLE_PROCESS = 151, _SC_NETWORKING = 152, _SC_READER_WRITER_LOCKS = 153, _SC_SPIN_LOCKS = 154, _SC_REGEXP = 155, _SC_REGEX_VERSION = 156, _SC_SHELL = 157, _SC_SIGNALS = 158, _SC_SPAWN = 159, _SC_SPORADIC_SERVER = 160, _SC_THREAD_SPORADIC_SERVER = 161, _SC_SYSTEM_DATABASE = 162, _SC_SYSTEM_DATABASE_R = 163, _SC_TIMEOUTS = 164, _SC_TYPED_MEMORY_OBJECTS = 165, _SC_USER_GROUPS = 166, _SC_USER_GROUPS_R = 167, _SC_2_PBS = 168, _SC_2_PBS_ACCOUNTING = 169, _SC_2_PBS_LOCATE = 170, _SC_2_PBS_MESSAGE = 171, _SC_2_PBS_TRACK = 172, _SC_SYMLOOP_MAX = 173, _SC_STREAMS = 174, _SC_2_PBS_CHECKPOINT = 175, _SC_V6_ILP32_OFF32 = 176, _SC_V6_ILP32_OFFBIG = 177, _SC_V6_LP64_OFF64 = 178, _SC_V6_LPBIG_OFFBIG = 179, _SC_HOST_NAME_MAX = 180, _SC_TRACE = 181, _SC_TRACE_EVENT_FILTER = 182, _SC_TRACE_INHERIT = 183, _SC_TRACE_LOG = 184, _SC_LEVEL1_ICACHE_SIZE = 185, _SC_LEVEL1_ICACHE_ASSOC = 186, _SC_LEVEL1_ICACHE_LINESIZE = 187, _SC_LEVEL1_DCACHE_SIZE = 188, _SC_LEVEL1_DCACHE_ASSOC = 189, _SC_LEVEL1_DCACHE_LINESIZE = 190, _SC_LEVEL2_CACHE_SIZE = 191, _SC_LEVEL2_CACHE_ASSOC = 192, _SC_LEVEL2_CACHE_LINESIZE = 193, _SC_LEVEL3_CACHE_SIZE = 194, _SC_LEVEL3_CACHE_ASSOC = 195, _SC_LEVEL3_CACHE_LINESIZE = 196, _SC_LEVEL4_CACHE_SIZE = 197, _SC_LEVEL4_CACHE_ASSOC = 198, _SC_LEVEL4_CACHE_LINESIZE = 199, _SC_IPV6 = 235, _SC_RAW_SOCKETS = 236, _SC_V7_ILP32_OFF32 = 237, _SC_V7_ILP32_OFFBIG = 238, _SC_V7_LP64_OFF64 = 239, _SC_V7_LPBIG_OFFBIG = 240, _SC_SS_REPL_MAX = 241, _SC_TRACE_EVENT_NAME_MAX = 242, _SC_TRACE_NAME_MAX = 243, _SC_TRACE_SYS_MAX = 244, _SC_TRACE_USER_EVENT_MAX = 245, _SC_XOPEN_STREAMS = 246, _SC_THREAD_ROBUST_PRIO_INHERIT = 247, _SC_THREAD_ROBUST_PRIO_PROTECT = 248, _SC_MINSIGSTKSZ = 249, _SC_SIGSTKSZ = 250 };
 enum terminal_actions { TCSANOW = 0, TCSADRAIN = 1, TCSAFLUSH = 2 };
 enum terminal_queue { TCIFLUSH = 0, TCOFLUSH = 1, TCIOFLUSH = 2 };
@@ -165,32 +167,68 @@ size_t __argz_count(const char *argz, size_t len);
 char *__argz_next(const char *argz, size_t argz_len, const char *entry);
 void __argz_stringify(char *argz, size_t len, int sep);
 int __asprintf(char **ptr, const char *fmt, ...);
+int __asprintf_chk(char **ptr, int flag, const char *fmt, ...);
 void __assert(const char *assertion, const char *file, int line); // does not return
 void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function); // does not return
 void __assert_perror_fail(int errnum, const char *file, unsigned int line, const char *function); // does not return
 struct cmsghdr *__cmsg_nxthdr(struct msghdr *mhdr, struct cmsghdr *cmsg);
+size_t __confstr_chk(int name, char *buf, size_t len, size_t buflen);
 const unsigned short **__ctype_b_loc(void);
 size_t __ctype_get_mb_cur_max(void);
 const __int32_t **__ctype_tolower_loc(void);
 const __int32_t **__ctype_toupper_loc(void);
 char *__dcgettext(const char *domainname, const char *msgid, int category);
 char *__dgettext(const char *domainname, const char *msgid);
+int __dprintf_chk(int fd, int flag, const char *fmt, ...);
 int *__errno_location(void);
+void __explicit_bzero_chk(void *dest, size_t len, size_t destlen);
+long __fdelt_chk(long d);
+char *__fgets_chk(char *s, size_t size, int n, FILE *stream);
+char *__fgets_unlocked_chk(char *s, size_t size, int n, FILE *stream);
+wchar_t *__fgetws_chk(wchar_t *s, size_t size, int n, __FILE *stream);
+wchar_t *__fgetws_unlocked_chk(wchar_t *s, size_t size, int n, __FILE *stream);
+int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
+size_t __fread_chk(void *ptr, size_t ptrlen, size_t size, size_t n, FILE *stream);
+size_t __fread_unlocked_chk(void *ptr, size_t ptrlen, size_t size, size_t n, FILE *stream);
+int __fwprintf_chk(__FILE *stream, int flag, const wchar_t *format, ...);
+char *__getcwd_chk(char *buf, size_t size, size_t buflen);
 __ssize_t __getdelim(char **lineptr, size_t *n, int delimiter, FILE *stream);
+int __getdomainname_chk(char *buf, size_t buflen, size_t nreal);
+int __getgroups_chk(int size, __gid_t *list, size_t listlen);
+int __gethostname_chk(char *buf, size_t buflen, size_t nreal);
+int __getlogin_r_chk(char *buf, size_t buflen, size_t nreal);
 int __getpagesize(void);
 __pid_t __getpgid(__pid_t pid);
+char *__getwd_chk(char *buf, size_t buflen);
 int *__h_errno_location(void);
 int __libc_current_sigrtmax(void);
 int __libc_current_sigrtmin(void);
 size_t __mbrlen(const char *s, size_t n, mbstate_t *ps);
+size_t __mbsnrtowcs_chk(wchar_t *dst, const char **src, size_t nmc, size_t len, mbstate_t *ps, size_t dstlen);
+size_t __mbsrtowcs_chk(wchar_t *dst, const char **src, size_t len, mbstate_t *ps, size_t dstlen);
+size_t __mbstowcs_chk(wchar_t *dst, const char *src, size_t len, size_t dstlen);
 int __memcmpeq(const void *s1, const void *s2, size_t n);
 void *__mempcpy(void *dest, const void *src, size_t n);
+int __obstack_printf_chk(struct obstack *obstack, int flag, const char *format, ...);
+int __obstack_vprintf_chk(struct obstack *obstack, int flag, const char *format, struct __va_list_tag *args);
 int __overflow(FILE *arg1, int arg2);
+int __poll_chk(struct pollfd *fds, nfds_t nfds, int timeout, unsigned long fdslen);
+int __ppoll_chk(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const __sigset_t *ss, unsigned long fdslen);
+ssize_t __pread64_chk(int fd, void *buf, size_t nbytes, __off64_t offset, size_t bufsize);
+ssize_t __pread_chk(int fd, void *buf, size_t nbytes, __off_t offset, size_t bufsize);
+int __printf_chk(int flag, const char *format, ...);
 void __pthread_register_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_register_cancel_defer(__pthread_unwind_buf_t *buf);
 void __pthread_unregister_cancel(__pthread_unwind_buf_t *buf);
 void __pthread_unregister_cancel_restore(__pthread_unwind_buf_t *buf);
 void __pthread_unwind_next(__pthread_unwind_buf_t *buf); // does not return
+int __ptsname_r_chk(int fd, char *buf, size_t buflen, size_t nreal);
+ssize_t __read_chk(int fd, void *buf, size_t nbytes, size_t buflen);
+ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t buflen);
+ssize_t __readlinkat_chk(int fd, const char *path, char *buf, size_t len, size_t buflen);
+char *__realpath_chk(const char *name, char *resolved, size_t resolvedlen);
+ssize_t __recv_chk(int fd, void *buf, size_t n, size_t buflen, int flags);
+ssize_t __recvfrom_chk(int fd, void *buf, size_t n, size_t buflen, int flags, struct sockaddr *addr, socklen_t *addr_len);
 int __res_init(void);
 void __res_nclose(res_state arg1);
 int __res_ninit(res_state arg1);
@@ -200,14 +238,45 @@ cpu_set_t *__sched_cpualloc(size_t count);
 int __sched_cpucount(size_t setsize, const cpu_set_t *setp);
 void __sched_cpufree(cpu_set_t *set);
 int __sigsetjmp(struct __jmp_buf_tag *env, int savemask);
+int __snprintf_chk(char *s, size_t n, int flag, size_t slen, const char *format, ...);
+int __sprintf_chk(char *s, int flag, size_t slen, const char *format, ...);
 char *__stpcpy(char *dest, const char *src);
 char *__stpncpy(char *dest, const char *src, size_t n);
 char *__strtok_r(char *s, const char *delim, char **save_ptr);
+int __swprintf_chk(wchar_t *s, size_t n, int flag, size_t s_len, const wchar_t *format, ...);
 long __sysconf(int name);
+void __syslog_chk(int pri, int flag, const char *fmt, ...);
 __sighandler_t __sysv_signal(int sig, __sighandler_t handler);
 int __tolower_l(int c, locale_t l);
 int __toupper_l(int c, locale_t l);
+int __ttyname_r_chk(int fd, char *buf, size_t buflen, size_t nreal);
 int __uflow(FILE *arg1);
+int __vasprintf_chk(char **ptr, int flag, const char *fmt, struct __va_list_tag *arg);
+int __vdprintf_chk(int fd, int flag, const char *fmt, struct __va_list_tag *arg);
+int __vfprintf_chk(FILE *stream, int flag, const char *format, struct __va_list_tag *ap);
+int __vfwprintf_chk(__FILE *stream, int flag, const wchar_t *format, struct __va_list_tag *ap);
+int __vprintf_chk(int flag, const char *format, struct __va_list_tag *ap);
+int __vsnprintf_chk(char *s, size_t n, int flag, size_t slen, const char *format, struct __va_list_tag *ap);
+int __vsprintf_chk(char *s, int flag, size_t slen, const char *format, struct __va_list_tag *ap);
+int __vswprintf_chk(wchar_t *s, size_t n, int flag, size_t s_len, const wchar_t *format, struct __va_list_tag *arg);
+void __vsyslog_chk(int pri, int flag, const char *fmt, struct __va_list_tag *ap);
+int __vwprintf_chk(int flag, const wchar_t *format, struct __va_list_tag *ap);
+wchar_t *__wcpcpy_chk(wchar_t *dest, const wchar_t *src, size_t destlen);
+wchar_t *__wcpncpy_chk(wchar_t *dest, const wchar_t *src, size_t n, size_t destlen);
+size_t __wcrtomb_chk(char *s, wchar_t wchar, mbstate_t *p, size_t buflen);
+wchar_t *__wcscat_chk(wchar_t *dest, const wchar_t *src, size_t destlen);
+wchar_t *__wcscpy_chk(wchar_t *dest, const wchar_t *src, size_t n);
+wchar_t *__wcsncat_chk(wchar_t *dest, const wchar_t *src, size_t n, size_t destlen);
+wchar_t *__wcsncpy_chk(wchar_t *dest, const wchar_t *src, size_t n, size_t destlen);
+size_t __wcsnrtombs_chk(char *dst, const wchar_t **src, size_t nwc, size_t len, mbstate_t *ps, size_t dstlen);
+size_t __wcsrtombs_chk(char *dst, const wchar_t **src, size_t len, mbstate_t *ps, size_t dstlen);
+size_t __wcstombs_chk(char *dst, const wchar_t *src, size_t len, size_t dstlen);
+int __wctomb_chk(char *s, wchar_t wchar, size_t buflen);
+wchar_t *__wmemcpy_chk(wchar_t *s1, const wchar_t *s2, size_t n, size_t ns1);
+wchar_t *__wmemmove_chk(wchar_t *s1, const wchar_t *s2, size_t n, size_t ns1);
+wchar_t *__wmempcpy_chk(wchar_t *s1, const wchar_t *s2, size_t n, size_t ns1);
+wchar_t *__wmemset_chk(wchar_t *s, wchar_t c, size_t n, size_t ns);
+int __wprintf_chk(int flag, const wchar_t *format, ...);
 char *__xpg_basename(char *path);
 int _dl_find_object(void *address, struct dl_find_object *result);
 void _dl_mcount_wrapper_check(void *selfpc);
@@ -436,8 +505,8 @@ int fchown(int fd, __uid_t owner, __gid_t group); // errno
 int fchownat(enum directory_fd fd, const char *file, __uid_t owner, __gid_t group, enum fstatat_flags flag); // errno
 int fclose(FILE *stream); // errno
 int fcloseall(void);
-int fcntl(int fd, enum fcntl_command cmd, ...); // errno
-int fcntl64(int fd, enum fcntl_command cmd, ...); // errno
+int fcntl(int fd, enum fcntl_command cmd, ...); // errno; int arg if cmd = 0 1030 2 8 10 1024 1026 1031 1033 | enum open_flags flags if cmd = 4 | void *at if cmd = 5 6 7 36 37 38 16 15 1037 1035 1038 1036
+int fcntl64(int fd, enum fcntl_command cmd, ...); // errno; int arg if cmd = 0 1030 2 8 10 1024 1026 1031 1033 | enum open_flags flags if cmd = 4 | void *at if cmd = 5 6 7 36 37 38 16 15 1037 1035 1038 1036
 char *fcvt(double value, int ndigit, int *decpt, int *sign);
 int fcvt_r(double value, int ndigit, int *decpt, int *sign, char *buf, size_t len);
 int fdatasync(int fildes); // errno
@@ -744,7 +813,7 @@ int inotify_init(void); // errno
 int inotify_init1(enum inotify_flags flags); // errno
 int inotify_rm_watch(int fd, int wd); // errno
 void insque(void *elem, void *prev);
-int ioctl(int fd, unsigned long request, ...); // errno
+int ioctl(int fd, enum ioctl_request request, ...); // errno; void *arg if request & 0x3fff0000 | int number if request = 21513 21514 21515 21518 | void *at if request = 21505 21506 21508 21507 21523 21524 21519 21520 21540 21539 21545 21521 21522 21531 21537 21586 35093 35136 35097 35090 35128 35095 35109 35091 35111 35123 35184 35103 35101 35105 35088 35099 35125 35113 35138 35094 35137 35098 35096 35110 35092 35108 35127 35089 35185 35104 35102 35106 35107 35100 35124 35120 35139
 int iruserok(uint32_t raddr, int suser, const char *remuser, const char *locuser); // errno
 int iruserok_af(const void *raddr, int suser, const char *remuser, const char *locuser, sa_family_t af); // errno
 int isalnum(int arg1);
@@ -907,7 +976,7 @@ int mprotect(void *addr, size_t len, enum memory_protection prot); // errno
 int mq_close(mqd_t mqdes); // errno
 int mq_getattr(mqd_t mqdes, struct mq_attr *mqstat); // errno
 int mq_notify(mqd_t mqdes, const struct sigevent *notification); // errno
-mqd_t mq_open(const char *name, enum open_flags oflag, ...); // errno
+mqd_t mq_open(const char *name, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x40; struct mq_attr *attr if oflag & 0x40
 ssize_t mq_receive(mqd_t mqdes, char *msg_ptr, size_t msg_len, unsigned int *msg_prio); // errno
 int mq_send(mqd_t mqdes, const char *msg_ptr, size_t msg_len, unsigned int msg_prio); // errno
 int mq_setattr(mqd_t mqdes, const struct mq_attr *mqstat, struct mq_attr *omqstat); // errno
@@ -960,14 +1029,14 @@ void obstack_free(struct obstack *arg1, void *arg2);
 int obstack_printf(struct obstack *obstack, const char *format, ...);
 int obstack_vprintf(struct obstack *obstack, const char *format, struct __va_list_tag *args);
 int on_exit(void (*func)(int, void *), void *arg);
-int open(const char *file, enum open_flags oflag, ...); // errno
-int open64(const char *file, enum open_flags oflag, ...); // errno
+int open(const char *file, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x400040
+int open64(const char *file, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x400040
 int open_by_handle_at(int mountdirfd, struct file_handle *handle, enum open_flags flags); // errno
 FILE *open_memstream(char **bufloc, size_t *sizeloc); // errno
 int open_tree(int dfd, const char *filename, unsigned int flags);
 __FILE *open_wmemstream(wchar_t **bufloc, size_t *sizeloc); // errno
-int openat(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno
-int openat64(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno
+int openat(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x400040
+int openat64(enum directory_fd fd, const char *file, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x400040
 DIR *opendir(const char *name); // errno
 void openlog(const char *ident, int option, int facility);
 int openpty(int *amaster, int *aslave, char *name, const struct termios *termp, const struct winsize *winp); // errno
@@ -1022,7 +1091,7 @@ int posix_spawnattr_setsigdefault(posix_spawnattr_t *attr, const sigset_t *sigde
 int posix_spawnattr_setsigmask(posix_spawnattr_t *attr, const sigset_t *sigmask);
 int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *file_actions, const posix_spawnattr_t *attrp, char *const *argv, char *const *envp);
 int ppoll(struct pollfd *fds, nfds_t nfds, const struct timespec *timeout, const __sigset_t *ss); // errno
-int prctl(enum prctl_option option, ...); // errno
+int prctl(enum prctl_option option, ...); // errno; const char *name if option = 15 | void *at if option = 16 2 37 5 19 25 40 | unsigned long number if option = 1 4 8 29 36 38 28 41 26 1499557217 23 24 22
 ssize_t pread(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
 ssize_t pread64(int fd, void *buf, size_t nbytes, __off64_t offset); // errno
 ssize_t preadv(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
@@ -1304,7 +1373,7 @@ int sem_close(sem_t *sem); // errno
 int sem_destroy(sem_t *sem); // errno
 int sem_getvalue(sem_t *sem, int *sval); // errno
 int sem_init(sem_t *sem, int pshared, unsigned int value); // errno
-sem_t *sem_open(const char *name, enum open_flags oflag, ...); // errno
+sem_t *sem_open(const char *name, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x40; unsigned int value if oflag & 0x40
 int sem_post(sem_t *sem); // errno
 int sem_timedwait(sem_t *sem, const struct timespec *abstime); // errno
 int sem_trywait(sem_t *sem); // errno
@@ -1520,7 +1589,7 @@ int symlinkat(const char *from, enum directory_fd tofd, const char *to); // errn
 void sync(void);
 int sync_file_range(int fd, __off64_t offset, __off64_t count, enum sync_file_range_flags flags); // errno
 int syncfs(int fd); // errno
-long syscall(long sysno, ...);
+long syscall(enum syscall_number sysno, ...);
 long sysconf(enum sysconf_name name);
 int sysinfo(struct sysinfo *info); // errno
 void syslog(int pri, const char *fmt, ...);
@@ -1540,7 +1609,7 @@ void tdestroy(void *root, __free_fn_t freefct);
 __ssize_t tee(int fdin, int fdout, size_t len, enum splice_flags flags); // errno
 long telldir(DIR *dirp); // errno
 char *tempnam(const char *dir, const char *pfx); // errno
-char *textdomain(const char *domainname);
+char *textdomain(const char *domainname); // errno
 void *tfind(const void *key, void *const *rootp, __compar_fn_t compar);
 int tgkill(__pid_t tgid, __pid_t tid, enum signal_number signal); // errno
 int thrd_create(thrd_t *thr, thrd_start_t func, void *arg);

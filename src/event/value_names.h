@@ -68,10 +68,20 @@ using SharedValueNames = std::shared_ptr<const ValueNames>;
 // false and true.
 SharedValueNames names_of_bool();
 
+// An argument that is passed only when another one has one of these bits, or one of these values:
+// the mode of open(path, O_CREAT, mode).
+struct ArgumentCondition {
+  std::string argument, of;
+  uint64_t mask = 0;
+  std::vector<uint64_t> values;
+};
+
 // Those of a function: shared, as many functions take the same.
 struct FunctionValueNames {
   std::vector<std::pair<std::string, SharedValueNames>> arguments;  // by the argument's name
   SharedValueNames result;                                          // null: it has none
+  std::vector<ArgumentCondition> conditions;
+  std::vector<std::string> octal;  // arguments that are shown so: modes of files
   SharedValueNames of(std::string_view argument) const;             // null: it has none
 };
 

@@ -135,7 +135,7 @@ cat >compare.py <<'EOP'
 import re, sys
 NAMES = {"eventfd2": "eventfd", "fadvise64": "posix_fadvise", "prlimit64": "prlimit"}
 # How many arguments both show.
-FIRST = {"fcntl": 2, "prctl": 1, "setsockopt": 2, "openat": 3, "socket": 2}
+FIRST = {"fcntl": 2, "prctl": 2, "setsockopt": 2, "openat": 4, "socket": 2}
 POINTERS = {"sendto": [1], "recvfrom": [1], "getrandom": [0], "mount": [2]}
 def arguments(text):
     parts, depth, quoted, now = [], 0, False, ""
@@ -183,6 +183,11 @@ has "open" "$(cat lines)" '^openat\(AT_FDCWD, "system\.c", O_RDONLY\|O_CLOEXEC\)
 has "a bit without a name" "$(cat lines)" 'O_RDWR\|O_NOATIME\|0x40000000\)'
 has "mmap" "$(cat lines)" \
   '^mmap\(NULL, 8192, PROT_READ\|PROT_WRITE, MAP_PRIVATE\|MAP_ANONYMOUS, -1, 0\) = 0x'
+has "a mode, where a file is made" "$(cat lines)" \
+  '^openat\(AT_FDCWD, "made", O_RDWR\|[A-Z_|]*, 0600\) = '
+has "flags of a descriptor" "$(cat lines)" '^fcntl\([0-9]+, F_SETFL, O_RDONLY\|O_NONBLOCK\) = 0'
+has "a command that takes nothing" "$(cat lines)" '^fcntl\([0-9]+, F_GETFL\) = '
+has "a command that takes a number" "$(cat lines)" '^fcntl\([0-9]+, F_DUPFD_CLOEXEC, 100\) = 100'
 has "in strace's order" "$(cat lines)" '^access\("system\.c", R_OK\|W_OK\|X_OK\)'
 rm -f other
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
