@@ -82,6 +82,17 @@ bool clock_fault_fixup(const siginfo_t& info, ucontext_t* context) {
   return true;
 }
 
+// In a restartable sequence the kernel has gone to its abort label first, which is ours, too.
+bool alignment_fault_fixup(const siginfo_t& info, ucontext_t* context) {
+  constexpr greg_t kAlignmentChecks = 1 << 18;
+  greg_t* registers = context->uc_mcontext.gregs;
+  if (info.si_signo != SIGBUS || info.si_code != BUS_ADRALN) return false;
+  if (!(registers[REG_EFL] & kAlignmentChecks)) return false;
+  if (!is_own_code(static_cast<uint64_t>(registers[REG_RIP]))) return false;
+  registers[REG_EFL] &= ~kAlignmentChecks;
+  return true;
+}
+
 }  // namespace patchbay
 
 // In front of libc's, so visible from outside.

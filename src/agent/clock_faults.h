@@ -16,4 +16,8 @@ namespace patchbay {
 // Async-signal-safe; makes no system call.
 bool clock_fault_fixup(const siginfo_t& info, ucontext_t* context);
 
+// Likewise of an unaligned access of ours in a thread that calls a function with the flag AC set,
+// where nobody can afford to look at it. Alignment checks are off from there on.
+bool alignment_fault_fixup(const siginfo_t& info, ucontext_t* context);
+
 }  // namespace patchbay

@@ -267,7 +267,7 @@ void on_signal(int sig, siginfo_t* info, void* raw_context) {
       rip = static_cast<greg_t>(target);
       return;
     }
-    if (clock_fault_fixup(*info, context)) return;
+    if (clock_fault_fixup(*info, context) || alignment_fault_fixup(*info, context)) return;
     const bool is_access = sig == SIGSEGV || sig == SIGBUS;
     if (is_access && stack_touch_fixup(context)) return;
     if (const uint64_t label = is_access ? stub_load_abort(ip) : 0) {

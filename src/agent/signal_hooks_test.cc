@@ -16,6 +16,7 @@
 namespace patchbay {
 
 bool clock_fault_fixup(const siginfo_t&, ucontext_t*) { return false; }  // the agent's own
+bool alignment_fault_fixup(const siginfo_t&, ucontext_t*) { return false; }
 
 namespace {
 

@@ -25,6 +25,14 @@ recorded blocked_windows -t function_graph -l '*' -e 'named(string name, long n)
 recorded no_clock -t function_graph -l traced
 recorded no_clock -t function -l traced -e 'r:returned traced $retval'
 
+# Our stores may be unaligned.
+for event in 'checked(string text, int b)' 'checked(x64 text, int b)' \
+  'int r = checked(string text, int b)' 'int r = checked(int[3] text, int b)'; do
+  recorded alignment_checks -e "$event"
+  same "$event: its events" 200 "$(count_of "$work/alignment_checks.dat" checked)"
+done
+recorded alignment_checks -t function_graph -l checked
+
 # The end of the stack, met by each way to the probe; the program's handler sees its own function.
 for way in '-t function -l deep' '-t function_graph -l deep' '-e deep(int~n)' '-e deep(string~n)' \
   '-e r:returned~deep~$retval' '-e p:inside~deep+1~ax=%ax~sp=%sp' '-e p:all~deep~ax=%ax' \
