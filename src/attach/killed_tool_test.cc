@@ -141,8 +141,13 @@ TEST(KilledTool, AtEachStepTheProgramGoesOnAndTheNextAttachWorks) {
       EXPECT_EQ(mask_of(program), masks[i]);
       // One that came to its end has left its hook, and an agent that waits for more.
       const bool is_in = answer_of(program) == 2;
-      const auto again =
-          attach(program.pid(), is_in ? Arrival{kTestAgent, {}, kTimeoutMs} : with_a_hook());
+      const auto attach_again = [&] {
+        return attach(program.pid(), is_in ? Arrival{kTestAgent, {}, kTimeoutMs} : with_a_hook());
+      };
+      auto again = attach_again();
+      // On a busy machine an attach gives up before it holds the threads for too long.
+      for (int i = 0; i < 50 && !again.ok() && again.error().errno_value == ETIME; i++)
+        again = attach_again();
       EXPECT_TRUE(again.ok()) << again.error().message();
       EXPECT_TRUE(lives(program));
       EXPECT_TRUE(soon([&] { return program.descriptors() == fds[i]; }));
