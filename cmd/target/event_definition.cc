@@ -243,7 +243,8 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
                                  " become events: write a narrower glob, or take the tracer: "
                                  "-t function -l '" +
                                  event.text + "'.");
-  Prototypes prototypes(objects);
+  constexpr size_t kMany = 8;  // reading all costs about as much as looking for these
+  Prototypes prototypes(objects, found.size() > kMany);
   Definitions definitions;
   std::vector<std::string> unknown;
   for (const NamedFunction& function : found) {

@@ -346,7 +346,9 @@ SourceProbes* Prototypes::probes_of(const std::string& object) {
   const auto [found, is_new] = open_.try_emplace(object);
   if (is_new)
     if (auto opened = KeptSource::open(object); opened.ok()) found->second = std::move(*opened);
-  return found->second ? &**found->second : nullptr;
+  if (!found->second) return nullptr;
+  if (is_new) (*found->second)->expect_many(many_);
+  return &**found->second;
 }
 
 Prototype Prototypes::of(const std::string& asked, const std::string& library) {

@@ -90,7 +90,9 @@ struct Prototype {
 class Prototypes {
  public:
   // `objects`: the files that are looked into for debug information, in this order.
-  explicit Prototypes(std::vector<std::string> objects) : objects_(std::move(objects)) {}
+  // `many`: it will be asked for many functions, and of copies that were inlined nothing is said.
+  explicit Prototypes(std::vector<std::string> objects, bool many = false)
+      : objects_(std::move(objects)), many_(many) {}
 
   // `asked`: as the user names the function, "libfoo:parse"; `library`: the base name of the file
   // that has it, "" when that is not known.
@@ -100,6 +102,7 @@ class Prototypes {
   SourceProbes* probes_of(const std::string& object);
 
   std::vector<std::string> objects_;
+  bool many_;
   std::map<std::string, std::optional<KeptSource>> open_;  // none: no debug information
 };
 

@@ -73,6 +73,9 @@ class SourceProbes {
   // parts of objects, structures by value and values of 16 bytes, for which the kernel's uprobes
   // have no form.
   Result<FunctionEventLines> function_events(std::string_view function, bool has_objects = true);
+  // Whether function_events() will be asked for many functions: debug information is read once for
+  // them all, and nothing is said of copies that were inlined.
+  void expect_many(bool many) { finder_.expect_many(many); }
   // Of a function, or (FILE:LINE) of the function that is there.
   Result<FunctionLines> lines(const ProbeRequest& request);
   Result<std::vector<VisibleVariables>> variables(const ProbeRequest& request);

@@ -210,6 +210,46 @@ TEST_P(Derive, LinesOfFunctionEvents) {
             "The function twice() is inlined everywhere: it is never called.");
 }
 
+// Of many functions the lines are those of each alone, but for what is said of inlined copies.
+TEST(DeriveOfManyFunctions, IsThatOfEach) {
+  for (const char* object : {"passing_4", "passing_clang", "passing_cxx_5", "enums_4", "objects_5",
+                             "values_z", "values_split", "values_clang"}) {
+    if (!test::has_object(object)) continue;
+    const auto each = open_probes(test::object_path(object)),
+               many = open_probes(test::object_path(object));
+    ASSERT_TRUE(each && many);
+    many->expect_many(true);
+    std::vector<std::string> names = each->functions();
+    for (const ObjectSymbol& symbol : each->info().symbols())
+      if (symbol.is_function) names.push_back(symbol.name);
+    names.push_back("nobody_is_called_so");
+    for (const std::string& name : names) {
+      auto expected = each->function_events(name), made = many->function_events(name);
+      SCOPED_TRACE(std::string(object) + " " + name);
+      ASSERT_EQ(made.ok(), expected.ok());
+      if (!made.ok()) {
+        EXPECT_EQ(made.error().message(), expected.error().message());
+        continue;
+      }
+      EXPECT_EQ(made->lines, expected->lines);
+      EXPECT_EQ(made->results, expected->results);
+      EXPECT_EQ(made->beyond, expected->beyond);
+      EXPECT_EQ(made->names.size(), expected->names.size());
+      ASSERT_EQ(made->objects.size(), expected->objects.size());
+      for (size_t i = 0; i < made->objects.size(); i++)
+        EXPECT_EQ(made->objects[i].size(), expected->objects[i].size());
+    }
+    // Whoever asks for one again hears of its copies.
+    many->expect_many(false);
+    for (const std::string& name : names) {
+      auto expected = each->function_events(name), made = many->function_events(name);
+      ASSERT_EQ(made.ok(), expected.ok()) << name;
+      if (!made.ok()) continue;
+      EXPECT_EQ(made->notes, expected->notes) << name;
+    }
+  }
+}
+
 // Values of 16 bytes and structures by value; where C's layout of the members is not theirs, words.
 TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
   static constexpr struct {

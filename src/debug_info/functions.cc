@@ -85,12 +85,63 @@ void FunctionFinder::visit_function(Dwarf_Die die, const Scope& scope) {
     codes_.push_back({die, is_inlined ? scope.concrete : die});
   bool is_declaration = !is_inlined && !::dwarf_hasattr(&die, DW_AT_abstract_origin) &&
                         !::dwarf_hasattr(&die, DW_AT_specification);
+  if (reads_heads_) return add_head(die, scope, is_declaration);
   if (!is_declaration) return;
   std::string name = name_of(die);
   bool may_be = name.starts_with(last_) || name == last_;
   if (!may_be) return;
   std::string qualified = scope.name.empty() ? name : scope.name + "::" + name;
   if (matches(die, qualified)) declarations_.emplace(die.addr, qualified);
+}
+
+void FunctionFinder::add_head(Dwarf_Die die, const Scope& scope, bool is_declaration) {
+  if (is_declaration) {
+    std::string name = name_of(die);
+    std::string qualified = scope.name.empty() ? name : scope.name + "::" + name;
+    heads_->declarations.push_back({std::move(name), std::move(qualified), die});
+  }
+  const std::optional<uint64_t> entry = entry_of(die);
+  if (!entry) return;
+  heads_->codes.emplace_back(declaration_of(die).addr, die);
+  heads_->entries.emplace(*entry, die);
+}
+
+void FunctionFinder::read_heads() {
+  heads_ = std::make_unique<Heads>();
+  reads_heads_ = true;
+  into_bodies_ = false;
+  for (const Dwarf_Die& unit : index_.all()) walk(unit, {});
+  reads_heads_ = false;
+  const auto by_name = [](const Head& a, const Head& b) { return a.name < b.name; };
+  std::stable_sort(heads_->declarations.begin(), heads_->declarations.end(), by_name);
+  const auto by_declaration = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::stable_sort(heads_->codes.begin(), heads_->codes.end(), by_declaration);
+}
+
+// Empty: there is none outside of other functions' bodies.
+std::vector<FunctionInstance> FunctionFinder::find_in_heads() {
+  if (!heads_) read_heads();
+  const auto& all = heads_->declarations;
+  auto head = std::lower_bound(all.begin(), all.end(), last_,
+                               [](const Head& one, const auto& name) { return one.name < name; });
+  for (; head != all.end() && head->name.starts_with(last_); ++head) {
+    if (!matches(head->die, head->qualified)) continue;
+    declarations_.emplace(head->die.addr, head->qualified);
+    auto code = std::lower_bound(heads_->codes.begin(), heads_->codes.end(), head->die.addr,
+                                 [](const auto& one, void* at) { return one.first < at; });
+    for (; code != heads_->codes.end() && code->first == head->die.addr; ++code)
+      codes_.push_back({code->second, code->second});
+  }
+  std::vector<FunctionInstance> found;
+  collect(&found);
+  if (!found.empty()) return found;
+  for (const ObjectSymbol& symbol : info_.symbols()) {
+    if (!symbol.is_function || symbol.name != asked_) continue;
+    const auto at = heads_->entries.find(symbol.address);
+    if (at == heads_->entries.end()) continue;
+    return {{at->second, at->second, false, symbol.address, asked_}};
+  }
+  return {};
 }
 
 void FunctionFinder::walk(Dwarf_Die die, const Scope& scope) {
@@ -212,8 +263,7 @@ bool FunctionFinder::has_split_units() const {
   });
 }
 
-Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name,
-                                                           std::string_view file) {
+void FunctionFinder::ask(std::string_view name, std::string_view file) {
   asked_ = name;
   file_ = file;
   declarations_.clear();
@@ -225,6 +275,27 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
   if (name_.starts_with("::")) name_.erase(0, 2);
   last_ = last_component(name_);
   if (!last_.starts_with("operator")) last_.resize(std::min(last_.find('<'), last_.size()));
+}
+
+Result<std::vector<FunctionInstance>> FunctionFinder::checked(
+    std::vector<FunctionInstance> found) const {
+  PB_TRY(check_one_name(&found));
+  if (found.size() > 1)
+    std::erase_if(found, [&](const FunctionInstance& one) {
+      return !one.is_inlined && is_remainder(info_, one.entry);
+    });
+  return found;
+}
+
+Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name,
+                                                           std::string_view file) {
+  ask(name, file);
+  if (expects_many_ && file_.empty()) {
+    std::vector<FunctionInstance> found = find_in_heads();
+    if (!found.empty()) return checked(std::move(found));
+    declarations_.clear();
+    codes_.clear();
+  }
   std::set<void*> walked;
   std::vector<Dwarf_Die> units = index_.naming(last_);
   // Most units only use the name for something else, or hold the bytes by chance. The heads of
@@ -258,12 +329,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
     declarations_ = std::move(declared);
   }
   if (found.empty()) return no_function();
-  PB_TRY(check_one_name(&found));
-  if (found.size() > 1)
-    std::erase_if(found, [&](const FunctionInstance& one) {
-      return !one.is_inlined && is_remainder(info_, one.entry);
-    });
-  return found;
+  return checked(std::move(found));
 }
 
 std::optional<FunctionInstance> FunctionFinder::innermost(Dwarf_Die unit, uint64_t pc) {

@@ -4,6 +4,7 @@
 // each copy that was inlined somewhere, and each clone that the optimiser made.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -31,6 +32,9 @@ class FunctionFinder {
   // the end of the path of the source file that declares it; empty: any. Sorted by address. An
   // error says what is wrong with the function, or which names are near.
   Result<std::vector<FunctionInstance>> find(std::string_view name, std::string_view file);
+  // Whether many names will be asked for, one after the other: what all units declare is read once
+  // for them. Copies that were inlined are not looked for then.
+  void expect_many(bool many) { expects_many_ = many; }
   // The innermost instance in a unit whose code has the address.
   std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);
   // All functions with code, as they are shown, sorted. Read at the first question.
@@ -45,8 +49,23 @@ class FunctionFinder {
   struct Code {
     Dwarf_Die die, concrete;
   };
+  struct Head {
+    std::string name, qualified;
+    Dwarf_Die die;
+  };
+  // What stands outside of functions' bodies, in all units.
+  struct Heads {
+    std::vector<Head> declarations;                   // by name
+    std::vector<std::pair<void*, Dwarf_Die>> codes;   // by the declaration that each is of
+    std::unordered_map<uint64_t, Dwarf_Die> entries;  // by address
+  };
+  void ask(std::string_view name, std::string_view file);
+  void read_heads();
+  std::vector<FunctionInstance> find_in_heads();
+  Result<std::vector<FunctionInstance>> checked(std::vector<FunctionInstance> found) const;
   void walk(Dwarf_Die die, const Scope& scope);
   void visit_function(Dwarf_Die die, const Scope& scope);
+  void add_head(Dwarf_Die die, const Scope& scope, bool is_declaration);
   void walk_names(Dwarf_Die die, const std::string& scope, int depth,
                   std::vector<std::string>* names);
   bool matches(Dwarf_Die die, const std::string& qualified) const;
@@ -68,6 +87,9 @@ class FunctionFinder {
   static constexpr int kMostAnswersWithNear = 10;
   int nr_answers_with_near_ = 0;
   std::vector<std::string> names_;
+  bool expects_many_ = false;
+  std::unique_ptr<Heads> heads_;  // null: not read yet
+  bool reads_heads_ = false;      // walk() fills them, whatever was asked
   bool into_bodies_ = true;  // false: only the heads of functions are looked at
 };
 
