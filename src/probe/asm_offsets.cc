@@ -47,6 +47,7 @@ namespace patchbay {
   ASM_OFFSET(FRAME_ARG, ProbeFrame, registers.arg);
   ASM_OFFSET(FRAME_R10, ProbeFrame, r10);
   ASM_OFFSET(FRAME_R11, ProbeFrame, r11);
+  ASM_OFFSET(FRAME_RAX, ProbeFrame, rax);
   ASM_OFFSET(FRAME_SITE, ProbeFrame, site);
   ASM_OFFSET(FRAME_WANTED, ProbeFrame, wanted);
   ASM_OFFSET(FRAME_STUB_RETURN, ProbeFrame, stub_return);

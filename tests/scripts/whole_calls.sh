@@ -321,8 +321,8 @@ exec 7>&-
 wait $switched
 same "its end" 0 $?
 
-# --- numbers of vector registers, of events that come to a place whose code is there: it was made
-# --- for an event that reads none
+# --- registers of events that come to a place whose code is there: it was made for an event that
+# --- reads no others than those of its arguments
 cat >joined.cc <<'EOC'
 #include <atomic>
 #include <cstdio>
@@ -334,8 +334,25 @@ extern "C" __attribute__((noinline, used)) double mix(double x, int times) {
   asm volatile("");
   return x * times;
 }
+extern "C" __attribute__((noinline, used)) int give(int times) {
+  asm volatile("");
+  return times;
+}
+// give(7) with a number in each register.
+static void give_all() {
+  asm volatile(
+      "mov $1, %%eax\n mov $2, %%ebx\n mov $3, %%ecx\n mov $4, %%edx\n mov $5, %%esi\n"
+      "mov $7, %%edi\n mov $8, %%r8d\n mov $9, %%r9d\n mov $10, %%r10d\n mov $11, %%r11d\n"
+      "mov $12, %%r12d\n mov $13, %%r13d\n mov $14, %%r14d\n mov $15, %%r15d\n"
+      "sub $128, %%rsp\n call give\n add $128, %%rsp\n" ::
+          : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+            "r15", "memory", "cc");
+}
 static void call() {
-  while (!stop) mix(1.5, 3);
+  while (!stop) {
+    mix(1.5, 3);
+    give_all();
+  }
 }
 int main() {
   char go;
@@ -374,6 +391,22 @@ for way in enters mix; do
     "$(grep -vE -m 3 -- '->mix\(x=1.5, times=3\)( d=4.5 duration=[0-9]+)?$' trace)"
   there events/functions/enable 0
 done
+there function_events 'there2 = give(int times)'
+there events/functions/there2/filter 'common_pid == 1'
+there dynamic_events 'p:joined/all give ax=%ax:u64 bx=%bx:u64 cx=%cx:u64 dx=%dx:u64 si=%si:u64'\
+' di=%di:u64 r8=%r8:u64 r9=%r9:u64 r10=%r10:u64 r11=%r11:u64 r12=%r12:u64 r13=%r13:u64'\
+' r14=%r14:u64 r15=%r15:u64'
+there events/functions/there2/enable 1
+for i in {1..12}; do
+  "$patchbay" write --truncate $joined trace ''
+  there events/joined/all/enable 1
+  there events/joined/all/enable 0
+  "$patchbay" cat $joined trace
+done | grep ' all: ' >trace
+check "the probe is in the trace" test -s trace
+passed='ax=1 bx=2 cx=3 dx=4 si=5 di=7 r8=8 r9=9'
+for n in {10..15}; do passed+=" r$n=$n"; done
+same "the probe: the registers are those of the calls" "" "$(grep -v -m 3 " $passed\$" trace)"
 printf x >&8
 exec 8>&-
 wait $joined

@@ -17,7 +17,7 @@
  *     rsp + 400         arg: rdi rsi rdx rcx r8 r9
  *     rsp + 392         ip, which probe_hit fills in
  *     rsp + 384         flags
- *     rsp + 256         rax rcx rdx rbx rsp rbp rsi rdi r8 … r15; at an entry only rbp, for stacks
+ *     rsp + 256         rax rcx rdx rbx rsp rbp rsi rdi r8 … r15
  *     rsp               xmm0 … xmm15; where they are not stored, rsp is at the registers and
  *                       these 256 bytes are below it: programs have little stacks, too
  *
@@ -145,12 +145,28 @@
 3:
 	.endm
 
+/* All of them: an event may have come to the place that reads more than those for which the stub
+ * was made, and a thread may be in that stub still. Only the flags it may not read. */
+	.macro save_registers less
+	mov %rcx, REG(1)-\less(%rsp)
+	mov %rdx, REG(2)-\less(%rsp)
+	mov %rbx, REG(3)-\less(%rsp)
+	mov %rbp, REG(5)-\less(%rsp)		/* also where stacks begin */
+	mov %rsi, REG(6)-\less(%rsp)
+	mov %rdi, REG(7)-\less(%rsp)
+	.irp n, 8, 9, 10, 11, 12, 13, 14, 15
+	mov %r\n, REG(\n)-\less(%rsp)
+	.endr
+	.endm
+
 	.macro call_with_frame target, xmm, flags, less
 	touch_stack FRAME, \less
 	save_arguments \less
-	mov %rbp, REG(5)-\less(%rsp)		/* where stacks begin */
+	save_registers \less
 	mov %r10, FRAME_R10-\less(%rsp)
 	mov %r11, FRAME_R11-\less(%rsp)
+	mov FRAME_RAX-\less(%rsp), %r11
+	mov %r11, REG(0)-\less(%rsp)
 	.if \flags
 	save_flags \less
 	.endif
