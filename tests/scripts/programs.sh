@@ -8,6 +8,7 @@
 events_for() {
   local source=$here/../programs/${1%%_sled*}.c
   local events
+  [[ -f $source ]] || source+=c
   events=$(sed -n 's|^// event: ||p' "$source")
   printf '%s\n' "${events:-traced(int n)}"
 }
