@@ -31,6 +31,7 @@ std::unique_ptr<SourceProbes> take(const std::string& path, const FileStamp& sta
   });
   if (found == all.end()) return nullptr;
   std::unique_ptr<SourceProbes> probes = std::move(found->probes);
+  probes->expect_many(false);  // what the last use wanted is not the next one's
   all.erase(found);
   return probes;
 }

@@ -36,6 +36,21 @@ TEST_F(KeptSourceTest, TheNextUseHasTheSame) {
   EXPECT_EQ(one_use(), first);
 }
 
+// Of inlined copies nothing is found where many functions are expected.
+TEST_F(KeptSourceTest, TheNextUseExpectsNothing) {
+  SourceProbes* first = nullptr;
+  {
+    Result<KeptSource> source = KeptSource::open(path_);
+    ASSERT_TRUE(source.ok()) << source.error().message();
+    first = &**source;
+    first->expect_many(true);
+  }
+  Result<KeptSource> again = KeptSource::open(path_);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(&**again, first);
+  EXPECT_FALSE((*again)->expects_many());
+}
+
 TEST_F(KeptSourceTest, TwoAtOneTimeHaveTheirOwn) {
   Result<KeptSource> one = KeptSource::open(path_), two = KeptSource::open(path_);
   ASSERT_TRUE(one.ok() && two.ok());

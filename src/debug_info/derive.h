@@ -76,6 +76,7 @@ class SourceProbes {
   // Whether function_events() will be asked for many functions: debug information is read once for
   // them all, and nothing is said of copies that were inlined.
   void expect_many(bool many) { finder_.expect_many(many); }
+  bool expects_many() const { return finder_.expects_many(); }
   // Of a function, or (FILE:LINE) of the function that is there.
   Result<FunctionLines> lines(const ProbeRequest& request);
   Result<std::vector<VisibleVariables>> variables(const ProbeRequest& request);

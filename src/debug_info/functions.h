@@ -35,6 +35,7 @@ class FunctionFinder {
   // Whether many names will be asked for, one after the other: what all units declare is read once
   // for them. Copies that were inlined are not looked for then.
   void expect_many(bool many) { expects_many_ = many; }
+  bool expects_many() const { return expects_many_; }
   // The innermost instance in a unit whose code has the address.
   std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);
   // All functions with code, as they are shown, sorted. Read at the first question.
