@@ -34,8 +34,6 @@
 // calls a traced function, and that is recorded like any other call.
 #include "probe/probe_hot.h"
 
-#include <iterator>
-
 #include "base/raw_syscall.h"
 #include "hot/thread_block.h"
 #include "probe/callbacks/callback_hot.h"
@@ -366,8 +364,10 @@ bool takes_vectors(const SiteProgram* program) {
 // too. They are still as the traced code has them: nothing on the way here uses any.
 struct AllRegisters {
   explicit AllRegisters(const FetchRegisters& general) {
-    for (size_t i = 0; i < std::size(all.reg); i++) all.reg[i] = general.reg[i];
-    for (size_t i = 0; i < std::size(all.arg); i++) all.arg[i] = general.arg[i];
+    constexpr size_t kWords = sizeof all.reg / sizeof all.reg[0];
+    constexpr size_t kArguments = sizeof all.arg / sizeof all.arg[0];
+    for (size_t i = 0; i < kWords; i++) all.reg[i] = general.reg[i];
+    for (size_t i = 0; i < kArguments; i++) all.arg[i] = general.arg[i];
     __asm__ volatile(
         ".irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n"
         "movups %%xmm\\n, 16*\\n(%[to])\n"
