@@ -282,7 +282,7 @@ void ObjectText::append_pointer(std::string* out, Record record, const Context& 
     return;
   }
   if (!address) {
-    *out += form_.unit.empty() ? "nullptr" : form_.unit;
+    append_escaped(out, form_.unit.empty() ? "nullptr" : form_.unit);
     return;
   }
   std::string value;
@@ -448,7 +448,7 @@ void ObjectText::append(std::string* out, Record record, const ObjectContext& co
     case Kind::kCText:
       return append_c_text(out, record, context);
     case Kind::kMark:
-      *out += form_.unit;
+      append_escaped(out, form_.unit);
       return;
   }
 }
