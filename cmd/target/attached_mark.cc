@@ -87,9 +87,13 @@ bool AttachedMark::is_of(const std::string& start_time) const {
   return size > 0 && std::string_view(text, size_t(size)) == start_time + "\n";
 }
 
-void AttachedMark::write(const std::string& start_time) {
+Status AttachedMark::write(const std::string& start_time) {
   const std::string line = start_time + "\n";
-  if (::ftruncate(file_.get(), 0) == 0) (void)!::pwrite(file_.get(), line.data(), line.size(), 0);
+  errno = 0;
+  if (::ftruncate(file_.get(), 0) == 0 &&
+      ::pwrite(file_.get(), line.data(), line.size(), 0) == ssize_t(line.size()))
+    return {};
+  return sys_error("write " + path_, errno ? errno : ENOSPC);
 }
 
 void AttachedMark::remove() { ::unlink(path_.c_str()); }

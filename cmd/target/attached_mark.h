@@ -31,7 +31,7 @@ class AttachedMark {
   bool is_locked() const { return file_.valid(); }
   // Of the process that was started then. A new one is of none.
   bool is_of(const std::string& start_time) const;
-  void write(const std::string& start_time);
+  Status write(const std::string& start_time);
   void remove();  // the lock stays
 
  private:

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -50,8 +52,8 @@ TEST_F(AttachedMarkTest, BelongsToTheProcessThatItWasWrittenFor) {
     ASSERT_TRUE(mark.is_locked());
     EXPECT_FALSE(mark.is_of("123"));
     EXPECT_FALSE(mark.is_of(""));
-    mark.write("1234567");
-    mark.write("123");
+    EXPECT_TRUE(mark.write("1234567").ok());
+    EXPECT_TRUE(mark.write("123").ok());
     EXPECT_TRUE(mark.is_of("123"));
     EXPECT_FALSE(mark.is_of("12"));
     EXPECT_FALSE(mark.is_of("1234"));
@@ -66,12 +68,12 @@ TEST_F(AttachedMarkTest, BelongsToTheProcessThatItWasWrittenFor) {
 // Whoever waits for a mark that is removed meanwhile gets the next one, and not the old file.
 TEST_F(AttachedMarkTest, OneThatWasRemovedMeanwhileIsNotTaken) {
   AttachedMark first = std::move(AttachedMark::lock(runtime_, 77).value());
-  first.write("1");
+  EXPECT_TRUE(first.write("1").ok());
   bool is_of_first = true;
   std::thread waits([&] {
     AttachedMark second = std::move(AttachedMark::lock(runtime_, 77).value());
     is_of_first = second.is_of("1");
-    second.write("2");
+    EXPECT_TRUE(second.write("2").ok());
   });
   ::usleep(30000);
   first.remove();
@@ -83,12 +85,13 @@ TEST_F(AttachedMarkTest, OneThatWasRemovedMeanwhileIsNotTaken) {
 
 TEST_F(AttachedMarkTest, StaleOnesAreThoseOfProcessesThatHaveEnded) {
   for (const int pid : {0x3fffff, 1})
-    AttachedMark::lock(runtime_, pid).value().write("not its start time");
-  AttachedMark::lock(runtime_, ::getpid()).value().write(start_time_of(::getpid()));
+    EXPECT_TRUE(AttachedMark::lock(runtime_, pid).value().write("not its start time").ok());
+  EXPECT_TRUE(
+      AttachedMark::lock(runtime_, ::getpid()).value().write(start_time_of(::getpid())).ok());
   std::ofstream(runtime_ + "/x.attached") << "1\n";
   std::ofstream(runtime_ + "/12.other") << "1\n";
   AttachedMark held = std::move(AttachedMark::lock(runtime_, 0x3ffffe).value());
-  held.write("1");  // a command is at work with it
+  EXPECT_TRUE(held.write("1").ok());  // a command is at work with it
   const std::vector<std::string> wanted = {attached_mark_path(runtime_, 1),
                                            attached_mark_path(runtime_, 0x3fffff)};
   EXPECT_EQ(stale_marks(runtime_), wanted);
@@ -98,6 +101,20 @@ TEST_F(AttachedMarkTest, StaleOnesAreThoseOfProcessesThatHaveEnded) {
   EXPECT_FALSE(has_mark(1));
   EXPECT_FALSE(remove_stale_mark(attached_mark_path(runtime_, ::getpid()), false));
   EXPECT_TRUE(has_mark(::getpid()));
+}
+
+TEST_F(AttachedMarkTest, ADiskThatIsFullIsNoMark) {
+  AttachedMark mark = std::move(AttachedMark::lock(runtime_, 77).value());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  const Status written = mark.write("123");
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, SIG_DFL);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(written.error().errno_value, EFBIG);
 }
 
 }  // namespace

@@ -25,9 +25,9 @@ namespace {
 
 using Client = serve::Client;
 
-constexpr int kDetachMs = 5000;
+constexpr int kDetachMs = 5000, kDetachPatienceMs = 10'000;
 // The agent may not have seen yet that we, or another command, have hung up.
-constexpr int kBusyTries = 10, kBusyUs = 20000;
+constexpr int kBusyTries = 25, kBusyUs = 20000;
 // A preloaded agent that is starting, until it serves.
 constexpr int kStartMs = 2000, kStartUs = 20000;
 // An agent that is coming or going.
@@ -134,15 +134,19 @@ void remove_what_is_ours(const std::string& directory) {
   ::rmdir(directory.c_str());  // also of another user's process: an empty one, and not a link
 }
 
+// EBUSY: another command is there, too. What a busy machine keeps from being done is tried for as
+// long as a person waits: an agent that stays behind is worse.
 Status detach_agent(int pid, const std::string& runtime) {
-  Status done = attach::detach(pid, kDetachMs);
+  const int64_t end = monotonic_ms() + kDetachPatienceMs;
   bool may_have_gone = false;
-  for (int i = 0; i < kBusyTries && !done.ok(); i++) {
-    // On a machine that is too busy (ETIME) the agent finishes by itself what we have begun.
-    may_have_gone |= done.error().errno_value == ETIME;
-    if (done.error().errno_value != EBUSY && done.error().errno_value != ETIME) break;
-    ::usleep(kBusyUs);
+  Status done;
+  for (int busy = 0;; ::usleep(kBusyUs)) {
     done = attach::detach(pid, kDetachMs);
+    const int error = done.ok() ? 0 : done.error().errno_value;
+    // On a machine that is too busy (ETIME) the agent finishes by itself what we have begun.
+    may_have_gone |= error == ETIME;
+    if (error == EBUSY && ++busy < kBusyTries) continue;
+    if ((error != EAGAIN && error != ETIME) || monotonic_ms() >= end) break;
   }
   if (!done.ok() && may_have_gone && done.error().errno_value == ESRCH) done = {};
   if (done.ok()) remove_what_is_ours(runtime + "/" + std::to_string(pid));
@@ -166,6 +170,12 @@ attach::Presence look_for_agent(int pid, const std::string& runtime) {
   // Where the first thread has ended, the others' maps are not seen under the process's number.
   const bool listens = serve::connect_socket(runtime + "/" + std::to_string(pid)).ok();
   return found == Presence::kNone && listens ? Presence::kActive : found;
+}
+
+void say_that_it_stays(int pid, const Error& why) {
+  const std::string number = std::to_string(pid);
+  remark("the agent stays in process " + number + " until `patchbay detach " + number +
+         "`: " + why.message());
 }
 
 // A forked child has its parent's hooks, and no socket.
@@ -205,8 +215,10 @@ Result<std::unique_ptr<Client>> Attachment::put_in(int pid, const AttachOptions&
     if (is_new) mark.remove();  // the agent is to stay
     return client;
   }
-  if (is_new) mark.write(start_time);
-  const Result<attach::Arrived> arrived = attach_agent(pid, own, options);
+  // Without it nobody would know that the agent is to go.
+  const Status marked = is_new ? mark.write(start_time) : Status();
+  const Result<attach::Arrived> arrived =
+      marked.ok() ? attach_agent(pid, own, options) : Result<attach::Arrived>(marked.error());
   if (!arrived.ok()) {
     mark.remove();
     return arrived.error();
@@ -276,7 +288,8 @@ void Attachment::leave() {
 // left in the runtime directory; but not what is a later process's.
 void Attachment::take_out(int pid) {
   Result<AttachedMark> mark = AttachedMark::lock_if_there(runtime_, pid);
-  if (!mark.ok() || !mark->is_locked()) return;
+  if (!mark.ok()) return say_that_it_stays(pid, mark.error());
+  if (!mark->is_locked()) return;
   const bool has_ended = start_time_of(pid) != start_time_;
   if (!mark->is_of(start_time_)) {
     if (has_ended && is_marked_) directory_.remove();  // the mark is a later process's
@@ -292,10 +305,7 @@ void Attachment::take_out(int pid) {
   bool is_gone = has_ended || !directory_.is_in_place();
   if (error != 0 && error != EINVAL) {
     const attach::Presence now = look_for_agent(pid, runtime_);
-    if (now == attach::Presence::kActive)
-      return remark("the agent stays in process " + std::to_string(pid) +
-                    " until `patchbay detach " + std::to_string(pid) +
-                    "`: " + done.error().message());
+    if (now == attach::Presence::kActive) return say_that_it_stays(pid, done.error());
     is_gone |= now == attach::Presence::kNone;
   }
   if (is_gone) directory_.remove();

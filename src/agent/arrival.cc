@@ -61,12 +61,13 @@ void send_word(int socket, AttachMessage kind) {
   raw_syscall(SYS_sendto, socket, raw_pointer(&header), long(sizeof header), MSG_NOSIGNAL, 0, 0);
 }
 
-void send_text(int socket, AttachMessage kind, std::string_view text) {
+// False: nobody listens any more.
+bool send_text(int socket, AttachMessage kind, std::string_view text) {
   const AttachHeader header{abi::kAttachVersion, kind};
   std::string packet(reinterpret_cast<const char*>(&header), sizeof header);
   packet += text;
-  (void)::send(socket, packet.data(), std::min<size_t>(packet.size(), abi::kMaxAttachMessage),
-               MSG_NOSIGNAL);
+  packet.resize(std::min<size_t>(packet.size(), abi::kMaxAttachMessage));
+  return ::send(socket, packet.data(), packet.size(), MSG_NOSIGNAL) == ssize_t(packet.size());
 }
 
 // kHooked, with what follows it.
@@ -333,9 +334,9 @@ Status wait_for_text(Agent* agent) {
     const uint64_t patched = agent->patcher->patched_sites();
     if (!waiting && !patched) return {};
     if (monotonic_ms() >= end)
-      return user_error(EBUSY, std::to_string(waiting + patched) +
-                                   " places are still patched, because threads stand in them: try "
-                                   "again later");
+      return user_error(EAGAIN, std::to_string(waiting + patched) +
+                                    " places are still patched, because threads stand in them: try "
+                                    "again later");
     ::usleep(5000);
   }
 }
@@ -433,7 +434,8 @@ void go_back(Agent* agent, int socket, std::string_view why) {
 void serve_until_detached(Agent* agent, int socket) {
   make_server(agent);
   if (!agent->server) return go_back(agent, socket, "it has no socket");
-  send_text(socket, AttachMessage::kServing, given_variable("PATCHBAY_PROCESS_DIRECTORY"));
+  if (!send_text(socket, AttachMessage::kServing, given_variable("PATCHBAY_PROCESS_DIRECTORY")))
+    return go_back(agent, socket, "the tool has gone");
   for (;;) {
     if (Status status = agent->server->run(); !status.ok())
       return go_back(agent, socket, status.error().message());
@@ -454,7 +456,8 @@ void arrive(int socket) {
   Status status = made.ok() ? exchange_hooks(*made, socket, false) : Status(made.error());
   if (!status.ok()) {
     if (own_agent()) fall_asleep(g_agent);
-    return send_text(socket, AttachMessage::kFailed, status.error().message());
+    send_text(socket, AttachMessage::kFailed, status.error().message());
+    return;
   }
   (*made)->asleep = false;
   begin_tracing(*made);

@@ -27,7 +27,8 @@ struct Agent;
 bool is_loaded_late();
 
 // Nothing is on any more, and no definition, instance or setting of a tool is left. Under the
-// agent's lock. EBUSY where something is in use, or a thread does not leave a patched place.
+// agent's lock. EBUSY where something is in use; EAGAIN where a thread does not leave a patched
+// place.
 Status switch_all_off(Agent* agent);
 // The same before the agent leaves; its children are told that it does.
 Status prepare_to_leave(Agent* agent);

@@ -26,8 +26,8 @@ struct Agent;
 bool is_inherited(const Agent& agent);
 
 // The child, which has no follower any more, has nothing to do with its parent, and its agent is
-// asleep. EBUSY: a thread does not leave a patched place, or something is in use; it can be tried
-// again.
+// asleep. EBUSY, EAGAIN: a thread does not leave a patched place, or something is in use; it can be
+// tried again.
 Status go_own_way(Agent* agent);
 
 // For an agent that comes to this process: its follower ends first.

@@ -317,7 +317,11 @@ Result<Arrived> attach(pid_t pid, const Arrival& arrival) {
 Status detach(pid_t pid, int timeout_ms) {
   PB_ASSIGN(const std::unique_ptr<serve::Client> client, serve::Client::connect(pid));
   PB_ASSIGN(const UniqueFd connection, client->detach());
-  return detach_over(connection.get(), pid, timeout_ms);
+  const Status done = detach_over(connection.get(), pid, timeout_ms);
+  const int error = done.ok() ? 0 : done.error().errno_value;
+  // Stopped, or changed by a debugger: that is no other command.
+  if (error == EBUSY) return user_error(ECANCELED, done.error().message());
+  return error == ETIMEDOUT ? user_error(EAGAIN, done.error().message()) : done;
 }
 
 Status detach_over(int socket, pid_t pid, int timeout_ms) {

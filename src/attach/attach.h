@@ -46,7 +46,9 @@ bool has_hooks(pid_t pid);
 // going. ETIME: the machine was too busy to do it while all threads stand still.
 Result<Arrived> attach(pid_t pid, const Arrival& arrival);
 
-// Over a connection to its ctl.sock. EINVAL: the program was started with the agent.
+// Over a connection to its ctl.sock. EINVAL: the program was started with the agent. EBUSY: another
+// client is connected, and nothing else. ECANCELED: it is stopped, or a debugger has changed its
+// code. EAGAIN, ETIME: it may be tried again.
 Status detach(pid_t pid, int timeout_ms);
 
 // The tool's part of a detach, over a connection on which the agent has been asked for it.

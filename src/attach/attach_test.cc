@@ -217,6 +217,17 @@ TEST(Attach, AStoppedProcessIsRefused) {
   EXPECT_TRUE(answers(program, 1));  // the stop itself has answered epoll_wait() with EINTR
 }
 
+// After its hooks were written. It takes them back when it goes on, as nobody waits for it.
+TEST(Attach, AProcessThatIsStoppedBeforeTheAgentServesIsNotWaitedFor) {
+  TargetProgram program([](TargetShared& shared) { call_it(shared, 1); });
+  const auto arrived = attach_with(program.pid(), {{"HOOK", hook_setting()}, {"STOP", "1"}});
+  ASSERT_FALSE(arrived.ok());
+  EXPECT_NE(arrived.error().message().find("is stopped"), std::string::npos)
+      << arrived.error().message();
+  ::kill(program.pid(), SIGCONT);
+  EXPECT_TRUE(answers(program, 1));
+}
+
 TEST(Attach, ThePresenceOfNobodyAndOfNothing) {
   EXPECT_EQ(presence_of(0x3fffff, kTestAgent).error().errno_value, ESRCH);
   TargetProgram program([](TargetShared& shared) { call_it(shared, 1); });

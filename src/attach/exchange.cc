@@ -12,6 +12,7 @@
 #include "attach/all_threads.h"
 #include "attach/tracing.h"
 #include "base/monotonic_clock.h"
+#include "serve/peer_watch.h"
 
 namespace patchbay::attach {
 namespace {
@@ -114,6 +115,28 @@ void wait_for_end_of(pid_t pid, pid_t thread) {
     ::usleep(kStepUs);
 }
 
+// What the agent says when it is through. The threads go on, and it is given time; but not while
+// its process is stopped, which may be for long. An agent that cannot say kServing any more goes
+// again: what it has said before we hang up counts.
+Result<std::string> expect_last(int socket, AttachMessage kind, pid_t pid, pid_t agent) {
+  constexpr int kLooks = 300, kStoppedLooks = 20, kLookMs = 100;
+  serve::PeerWatch watch(pid, agent);
+  int stopped = 0;
+  for (int looks = 0; looks < kLooks && stopped < kStoppedLooks; looks++) {
+    auto last = expect(socket, kind, monotonic_ms() + kLookMs);
+    if (last.ok() || last.error().errno_value != ETIMEDOUT) return last;
+    stopped = watch.is_stopped() ? stopped + 1 : 0;
+  }
+  ::shutdown(socket, SHUT_RDWR);
+  auto last = expect(socket, kind, monotonic_ms());
+  if (last.ok() || last.error().errno_value == ECANCELED) return last;
+  if (stopped == 0) return user_error(ETIMEDOUT, "the agent in the process does not answer");
+  return user_error(ECANCELED, "process " + std::to_string(pid) +
+                                   " is stopped, by a signal or a debugger: let it go on first, "
+                                   "kill -CONT " +
+                                   std::to_string(pid));
+}
+
 Result<Exchanged> stop_and_write(int socket, pid_t pid, const HookPlan& plan, int timeout_ms) {
   Exchanged done;
   PB_ASSIGN(const std::unique_ptr<AllThreads> all, AllThreads::stop(pid, plan, timeout_ms));
@@ -155,9 +178,7 @@ Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms,
   }
   if (!done.ok()) return done;
   const AttachMessage last = plan.head.leaves ? AttachMessage::kAsleep : AttachMessage::kServing;
-  // The threads go on, the agent stands: it is given time.
-  constexpr int kLastTimeoutMs = 30000;
-  PB_ASSIGN(done->text, expect(socket, last, monotonic_ms() + kLastTimeoutMs));
+  PB_ASSIGN(done->text, expect_last(socket, last, pid, agent));
   if (plan.head.leaves) wait_for_end_of(pid, agent);
   return done;
 }

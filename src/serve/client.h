@@ -91,7 +91,8 @@ class Client {
   // The buffer file of the process.
   Result<UniqueFd> open_buffer();
   // kDetach: everything is switched off, and the agent waits for what abi/attach_abi.h says, over
-  // this connection, which is the caller's from now on. EBUSY: another client; EINVAL: it stays.
+  // this connection, which is the caller's from now on. EBUSY: another client is there; EAGAIN:
+  // something is still in use; EINVAL: it stays.
   Result<UniqueFd> detach();
   Status resume();  // lets a program that waits in the agent's constructor run
 

@@ -234,6 +234,9 @@ bool Server::detach(Connection& connection) {
     std::unique_lock<std::recursive_mutex> held = hold();
     try {
       status = options_.detach();
+      // What is in use was another client's, who has gone: the asking one is the last.
+      if (!status.ok() && status.error().errno_value == EBUSY)
+        status = user_error(EAGAIN, status.error().message());
     } catch (const std::exception&) {
       status = sys_error("detach", ENOMEM);
     }

@@ -7,10 +7,12 @@
 //   RANGE=START END                       where no thread may be
 //   FAIL=TEXT                             kFailed in place of kHooks
 //   SILENT=1                              nothing is said any more after kHooked
+//   STOP=1                                its process is stopped before it says that it serves
 // A packet with one byte in place of a message asks it to detach.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -129,6 +131,10 @@ bool exchange(const Agent& agent, bool leaves) {
   if (hear(agent.socket) != uint32_t(AttachMessage::kHooked)) return put_back(agent), false;
   if (agent.settings.contains("SILENT")) return hear(agent.socket), false;
   say(agent.socket, AttachMessage::kInstalled);
+  if (agent.settings.contains("STOP")) {
+    ::kill(::getpid(), SIGSTOP);
+    if (hear(agent.socket) == 0) return put_back(agent), false;
+  }
   if (leaves) {
     say(agent.socket, AttachMessage::kAsleep);
   } else {
