@@ -8,6 +8,7 @@
 
 #include "cmd/target/event_definition.h"
 #include "event/function_event.h"
+#include "output/format_args_text.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
 
@@ -111,6 +112,7 @@ void put_milliseconds(std::string* out, uint64_t ns) {
 }
 
 CallText::Kind CallText::kind_of(const EventField& field, bool has_types) {
+  if (is_format_args(field)) return Kind::kFormatArgs;
   if (is_text(field)) return Kind::kText;
   std::string_view type = field.type;
   const bool is_unsigned = type.starts_with("unsigned ");
@@ -149,6 +151,13 @@ bool CallText::is_passed(const Value& value, std::span<const uint8_t> record) {
   const auto& values = value.condition->values;
   return (bits & value.condition->mask) != 0 ||
          std::find(values.begin(), values.end(), bits) != values.end();
+}
+
+// printf("hello") has nothing behind its format.
+bool CallText::is_empty(const Value& value, std::span<const uint8_t> record) {
+  if (value.kind != Kind::kFormatArgs) return false;
+  const std::optional<std::string_view> text = text_at(record, value.offset);
+  return text && text->substr(0, text->find('\0')).empty();
 }
 
 // The first field of an object stands for it, the others are its parts.
@@ -385,6 +394,10 @@ void CallText::append_text(std::string* out, const Value& value, std::span<const
 void CallText::append(std::string* out, const Value& value, std::span<const uint8_t> record,
                       int32_t tid, const CallTextContext& context) {
   if (value.kind == Kind::kText) return append_text(out, value, record, tid, context);
+  if (value.kind == Kind::kFormatArgs) {
+    const std::string_view text = text_at(record, value.offset).value_or("?");
+    return append_format_args(out, text.substr(0, text.find('\0')), true);
+  }
   const uint32_t all = value.size * std::max(value.count, 1u);
   if (value.size == 0 || record.size() < all || value.offset > record.size() - all) {
     *out += "(cut)";
@@ -411,7 +424,7 @@ void CallText::append_call(std::string* out, std::span<const uint8_t> entry, int
                            const CallTextContext& context) const {
   *out += shown_name_;
   for (size_t i = 0; i < arguments_.size(); i++) {
-    if (!is_passed(arguments_[i], entry)) continue;
+    if (!is_passed(arguments_[i], entry) || is_empty(arguments_[i], entry)) continue;
     if (i) *out += ", ";
     if (arguments_[i].kind == Kind::kObject)
       objects_[arguments_[i].object].append(out, entry, about_thread(tid, context));

@@ -90,6 +90,7 @@ class CallText {
     kWide,  // 16 bytes
     kText,
     kObject,
+    kFormatArgs,  // what is passed for `...`
   };
   struct Value {
     Kind kind = Kind::kNone;
@@ -111,6 +112,7 @@ class CallText {
   static bool is_integer(Kind kind);
   static void add_condition(const EventField& field, const EventCall& entry,
                             const FunctionValueNames& names, Value* value);
+  static bool is_empty(const Value& value, std::span<const uint8_t> record);
   static bool is_passed(const Value& value, std::span<const uint8_t> record);
   static void append(std::string* out, const Value& value, std::span<const uint8_t> record,
                      int32_t tid, const CallTextContext& context);

@@ -41,6 +41,7 @@ EventCall event_of(uint8_t choice, bool is_return) {
   }
   for (size_t i = 0; i < 8; i++)
     if (choice >> i & 1) add(kFields[i]);
+  if (choice % 3 == 0) add({"__data_loc char[]", "varargs", 0, 4});
   return call;
 }
 

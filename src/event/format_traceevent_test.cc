@@ -146,6 +146,11 @@ TEST_F(FormatTraceEvent, Strings) {
              {uint64_t("/proc/kallsyms"), uint64_t("bash\0xyz"), uint64_t(-100), uint64_t("")}),
       "path=/proc/kallsyms, comm=bash, n=-100, empty=");
 }
+TEST_F(FormatTraceEvent, WhatAFormatReads) {
+  EXPECT_EQ(fields("f(int level, string format, ...)",
+                   {3, uint64_t("%s %d %c"), uint64_t("a\"b"), uint64_t(-5), 'x'}),
+            "level=3, format=%s %d %c, varargs=\"a\\\"b\", -5, 'x'");
+}
 TEST_F(FormatTraceEvent, Symbols) {
   EXPECT_EQ(fields("f(symbol s, int n)", {0x2004, 3}), "s=callee+0x4, n=3");
 }

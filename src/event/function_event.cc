@@ -75,6 +75,10 @@ std::string special_of(const FunctionEventField& field) {
 }
 
 void append_field(std::string* line, const FunctionEventField& field) {
+  if (field.source == FunctionEventField::Source::kFormatArgs) {
+    *line += "...";
+    return;
+  }
   if (field.is_out) *line += "out ";
   if (field.is_unsigned_word) *line += "unsigned ";
   *line += field.atom;
@@ -119,6 +123,14 @@ const FunctionEventAtom* find_atom(std::string_view name) {
   for (const FunctionEventAtom& atom : kAtoms)
     if (atom.name == name) return &atom;
   return nullptr;
+}
+
+bool is_printf_like(std::string_view function, std::string_view last_parameter) {
+  std::string_view name = last_parameter;
+  while (name.starts_with('_')) name.remove_prefix(1);
+  while (name.ends_with('_')) name.remove_suffix(1);
+  if (name != "format" && name != "fmt") return false;
+  return function.find("scanf") == function.npos && function.find("strfmon") == function.npos;
 }
 
 std::vector<std::string_view> atom_names() {

@@ -19,7 +19,7 @@
 namespace patchbay {
 
 struct FunctionEventField {
-  enum class Source : uint8_t { kArgument, kAddress, kResult, kErrno, kStack };
+  enum class Source : uint8_t { kArgument, kAddress, kResult, kErrno, kStack, kFormatArgs };
   struct Suffix {
     bool is_index;
     uint64_t value;
@@ -122,6 +122,13 @@ EventCall make_function_event_call(const FunctionEventDef& def, uint16_t id);
 inline constexpr std::string_view kDurationField = "duration";
 // What `$errno` and `%sp` are called where they are given no name.
 inline constexpr std::string_view kErrnoField = "errno", kStackField = "sp";
+
+// The field of `...`: what is passed behind the format, as a text (fetch/format_args.h).
+inline constexpr std::string_view kFormatArgsField = "varargs";
+// Where nothing else says it: whether a function with `...` reads it by the text in front, by what
+// both are called. That is "format" or "fmt", also between '_'; those of scanf() and strfmon() have
+// such names, too.
+bool is_printf_like(std::string_view function, std::string_view last_parameter);
 
 // The fetch program for a definition whose EventCall is `call`; of a whole call that of its return,
 // with at_entry. Both are made by calloc().

@@ -19,6 +19,7 @@
 #include "event/errno_offset.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
+#include "fetch/format_args.h"
 
 namespace patchbay {
 
@@ -142,6 +143,7 @@ class FetchCompiler {
   void compile_words(const FunctionEventField& field, const EventField& place, Registers at);
   void compile_wide(const FunctionEventField& field, const EventField& place, Registers at);
   void compile_error();
+  void compile_rest(size_t position);
   void emit_gap(uint32_t offset);
   bool emit_word(const FunctionEventField& field, Registers at, uint32_t byte);
   void take_place(const EventField& place);
@@ -383,6 +385,22 @@ void FetchCompiler::compile_error() {
   emit(FetchOp::kStore, 0, 0, uint8_t(place.size), place.offset);
 }
 
+// The parser has seen to it that a format is in front.
+void FetchCompiler::compile_rest(size_t position) {
+  const EventField& place = call_.fields[next_field_++];
+  take_place(place);
+  if (when_ == When::kAtReturn) return;
+  const std::vector<FunctionEventField>& before = def_.args[position - 1].fields;
+  const auto format = std::find_if(before.begin(), before.end(), is_string);
+  emit_start(*format, registers_[position - 1]);
+  const ArgumentPlaces& taken = registers_[position].places;
+  emit(FetchOp::kFormatArgs, taken.stack, uint8_t(taken.integer), uint8_t(taken.vector),
+       place.offset);
+  dynamic_bytes_ += kFormatArgsBytes;
+  uses_xmm_ = true;
+  scalar_only_ = false;
+}
+
 void FetchCompiler::take_place(const EventField& place) {
   if (place.offset != fixed_end_) has_gaps_ = true;
   fixed_end_ = place.offset + place.size;
@@ -398,7 +416,9 @@ void FetchCompiler::compile() {
   }
   if (when_ == When::kAtReturn) emit(FetchOp::kTaken, 0);
   for (size_t i = 0; i < def_.args.size(); i++)
-    for (const FunctionEventField& field : def_.args[i].fields) compile_field(field, registers_[i]);
+    for (const FunctionEventField& field : def_.args[i].fields)
+      field.source == FunctionEventField::Source::kFormatArgs ? compile_rest(i)
+                                                              : compile_field(field, registers_[i]);
   if (def_.result)
     for (const FunctionEventField& field : def_.result->fields)
       compile_field(field, {{}, class_of_result(*def_.result), def_.result->struct_size != 0});

@@ -271,6 +271,25 @@ TEST(FunctionEventFetch, ArgumentsOnTheStack) {
   EXPECT_EQ(made.get<uint8_t>(4), 'e');
 }
 
+TEST(FunctionEventFetch, WhatAFormatReads) {
+  const char* const format = "%s %d %g";
+  const Recorded one = record("f(long a, float b, string format, ...)",
+                              {1, word(format), word("text"), 5}, {word(1.0), word(3.25)});
+  EXPECT_EQ(one.string(2), format);
+  // No vector register says al, which is 0 here.
+  EXPECT_EQ(one.string(3), "\"text\", 5, ?");
+  const EventCall call = make_call("f(string format, ...)");
+  ASSERT_EQ(call.fields.size(), 4u);
+  EXPECT_EQ(call.fields[3].name, "varargs");
+  EXPECT_EQ(call.fields[3].type, "__data_loc char[]");
+  EXPECT_EQ(call.print_fmt,
+            "\"%pS->%pS(format=%s, varargs=%s)\", REC->__parent_ip, REC->__ip, "
+            "__get_str(format), __get_str(varargs)");
+  const FetchProgramPtr program = compile("f(string format, ...)");
+  EXPECT_TRUE(program->uses_xmm);
+  EXPECT_FALSE(program->scalar_only);
+}
+
 TEST(FunctionEventFetch, WhatACallTakesHasALimit) {
   const FunctionEventDef def = parse("void = f(string a, string b, string c, string d)");
   auto made = compile_function_event(def, make_function_event_call(def, 7), 4080);

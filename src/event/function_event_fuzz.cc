@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "event/function_event.h"
+#include "fetch/format_args.h"
 
 namespace {
 
@@ -34,6 +35,12 @@ uint64_t bytes_behind(const FetchProgram& program) {
     if (insn.op == FetchOp::kArg) require(insn.index < kMaxIntegerArgs);
     if (insn.op == FetchOp::kXmm) require(insn.index < kMaxVectorArgs);
     if (insn.op == FetchOp::kString) bytes += uint32_t(insn.imm);
+    if (insn.op == FetchOp::kFormatArgs) {
+      require(insn.offset >= 24 && insn.offset + 4 <= program.fixed_size && program.uses_xmm);
+      require(insn.index <= kMaxIntegerArgs && insn.size <= kMaxVectorArgs);
+      require(insn.imm <= kMaxStackArgs);
+      bytes += kFormatArgsBytes;
+    }
     if (insn.op == FetchOp::kLength) has_length = true;
     if (insn.op == FetchOp::kText || insn.op == FetchOp::kElements) {
       require(std::exchange(has_length, false) && insn.imm >= 1);

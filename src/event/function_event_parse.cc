@@ -12,6 +12,8 @@
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
 //   VAR = EQUAL % REGISTER sp ADDR
+// ... behind a string is what its format reads; it stands like a NULL, and nothing that is passed
+// behind it.
 // SYMBOL errno is no variable of the program: it is the thread's, when a call returns.
 //   VAR, BRACKET_END, BELOW_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA
 //   also take NULL, and of a call with a result `out` OUT type.
@@ -76,6 +78,12 @@ constexpr std::string_view kStateNames[] = {
 constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
 constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
 constexpr size_t kMaxEventName = 63;
+
+// A text by its address, which an argument is.
+bool is_format(const FunctionEventField& field) {
+  return field.source == FunctionEventField::Source::kArgument && is_string(field) &&
+         field.suffixes.empty() && !field.most && !field.is_out;
+}
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_name(std::string_view token) { return !token.empty() && is_name_start(token[0]); }
@@ -211,6 +219,7 @@ class FunctionEventParser {
   State on_init();
   State on_function();
   State on_out();
+  State on_rest();
   State on_param(State state);
   State on_type();
   State on_struct();
@@ -278,8 +287,10 @@ class FunctionEventParser {
   std::vector<Length> lengths_;  // fields whose length another one says
   bool named_ = false;           // the field that gets an address has a name
   bool unsigned_ = false;
-  bool is_pointer_ = false;  // the type was written as a pointer
+  bool is_pointer_ = false;       // the type was written as a pointer
+  bool is_text_pointer_ = false;  // some type of the argument was written as const char *
   bool in_arg_ = false;
+  bool has_rest_ = false;   // `...`
   bool in_result_ = false;  // the only argument is the result until its '='
   bool out_ = false;
   ArgumentPlaces places_;
@@ -349,6 +360,7 @@ void FunctionEventParser::take_c_name() {
 State FunctionEventParser::begin_field() {
   const PointerType pointer = scan_pointer(line_.substr(begin_));
   is_pointer_ = pointer.length;
+  is_text_pointer_ = (in_arg_ && is_text_pointer_) || pointer.is_text;
   if (is_pointer_) {
     end_ = begin_ + pointer.length;
     token_ = pointer.is_text ? "string" : "x64";
@@ -397,11 +409,43 @@ State FunctionEventParser::add_null(std::string atom) {
     return State::kUnsigned;
   }
   bool may_skip = state == State::kParam || state == State::kComma;
+  if (may_skip && line_.substr(begin_, 3) == "...") return on_rest();
   if (may_skip && token_ == "NULL") return add_null("");
   if (token_ == "out" && !in_result_ && !out_ && state != State::kUnsigned) return on_out();
   const std::string_view behind = trim(line_.substr(end_));
   if (token_ == "struct" && behind.starts_with('{')) return on_struct();
   return begin_field();
+}
+
+// What a format reads is known by the argument in front. As `const char *` that may be any text: it
+// has to be called as a format is.
+State FunctionEventParser::on_rest() {
+  end_ = begin_ + 3;
+  token_ = line_.substr(begin_, 3);
+  const FunctionEventField* format = nullptr;
+  if (!def_.args.empty() && !arg().struct_size)
+    for (const FunctionEventField& each : arg().fields)
+      if (!format && is_format(each)) format = &each;
+  if (!format || (is_text_pointer_ && !is_printf_like(def_.function, format->name))) {
+    message_ = "Error: ... is read by a format in front of it, as in printf(string format, ...)";
+    return State::kError;
+  }
+  for (const FunctionEventArg& arg : def_.args)
+    for (const FunctionEventField& each : arg.fields)
+      if (each.name == kFormatArgsField) {
+        message_ = "Error: The field varargs is what the format reads";
+        return State::kError;
+      }
+  type_place_ = {shown_.size(), begin_, end_};
+  def_.args.emplace_back();
+  in_arg_ = has_rest_ = true;
+  FunctionEventField& rest = arg().fields.emplace_back();
+  rest.source = Source::kFormatArgs;
+  rest.atom = "string";
+  rest.atom_size = find_atom("string")->size;
+  rest.name = kFormatArgsField;
+  show_word(token_);
+  return State::kAddr;
 }
 
 // Behind "struct": the members in braces, and the name.
@@ -722,7 +766,8 @@ State FunctionEventParser::on_delimiter() {
   if (in_result_) return State::kError;
   char c = token_.empty() ? '\0' : token_[0];
   const bool is_alone = !arg().fields.empty() &&
-                        (field().source == Source::kErrno || field().source == Source::kStack);
+                        (field().source == Source::kErrno || field().source == Source::kStack ||
+                         field().source == Source::kFormatArgs);
   bool may_join = !arg().is_null && !arg().struct_size && !is_alone;
   if (c != ')' && c != ',' && !(c == '|' && may_join)) return State::kError;
   if (!finish_field()) return State::kError;
@@ -756,6 +801,9 @@ bool FunctionEventParser::check_wide() {
 bool FunctionEventParser::finish_field() {
   if (arg().is_null || arg().struct_size) return true;
   if (!check_wide()) return false;
+  if (field().source == Source::kFormatArgs) return true;
+  if (has_rest_ && field().name == kFormatArgsField)
+    return refuse("Error: The field varargs is what the format reads");
   if (def_.is_call && field().name == kDurationField)
     return refuse("Error: The field duration is the time that the call takes");
   const bool is_memory =
@@ -780,6 +828,7 @@ bool FunctionEventParser::finish_field() {
 bool FunctionEventParser::count_position() {
   const ValueClass value = class_of(arg());
   if (!value.nr_words) return true;
+  if (has_rest_) return refuse("Error: ... is the last of what is passed");
   nr_positions_++;
   const bool on_stack = places_.on_stack(value);
   places_.take(value);

@@ -308,6 +308,42 @@ TEST(FunctionEventParse, OneErrorForEachState) {
   expect_error("f(int a) x", "f(int a) x\n         ^\nUnexpected token 'x' for END state");
 }
 
+TEST(FunctionEventParse, WhatAFormatReads) {
+  expect_canonical("printf(string format,...)", "printf(string format, ...)");
+  expect_canonical("int n = f(double x, string s|x64 at, ... , int $errno)",
+                   "int n = f(double x, string s | x64 at, ..., int $errno)");
+  expect_canonical("f(string format, ..., x64 %sp)", "f(string format, ..., x64 %sp)");
+  expect_canonical("log(int level, const char *fmt, ...)", "log(int level, string fmt, ...)");
+  const FunctionEventDef def = parse("f(int a, string format, ...)");
+  ASSERT_EQ(def.args.size(), 3u);
+  EXPECT_EQ(def.args[2].fields[0].name, kFormatArgsField);
+}
+
+TEST(FunctionEventParse, WhatNoFormatReads) {
+  constexpr char kNoFormat[] =
+      "Error: ... is read by a format in front of it, as in printf(string format, ...)";
+  expect_error("f(...)", std::string("f( ... )\n   ^\n") + kNoFormat);
+  expect_error("f(int a, ...)", std::string("f(int a, ... )\n         ^\n") + kNoFormat);
+  for (const char* line : {"f(string a[0], ...)", "f(string a+8, ...)",
+                           "int n = f(int l, string/l a, ...)", "f(string a, ..., ...)",
+                           "f(NULL, ...)", "f(string a=0x10, ...)", "f(struct {string a} s, ...)",
+                           "exec(const char *path, ...)", "scanf(const char *format, ...)"}) {
+    const FunctionEventParse result = parse_function_event(line, address_of);
+    ASSERT_TRUE(result.error) << line;
+    EXPECT_EQ(result.error->message, kNoFormat) << line;
+  }
+  expect_error("f(string a, ..., int b)",
+               "f(string a, ..., int b)\n                 ^\n"
+               "Error: ... is the last of what is passed");
+  for (const char* line : {"f(int varargs, string a, ...)", "f(string a, ..., int varargs=0x10)"}) {
+    const FunctionEventParse result = parse_function_event(line, address_of);
+    ASSERT_TRUE(result.error) << line;
+    EXPECT_EQ(result.error->message, "Error: The field varargs is what the format reads");
+  }
+  for (const char* line : {"f(string a, ... | int b)", "f(string a, ..)", "f(string a, ... x)"})
+    EXPECT_TRUE(parse_function_event(line, address_of).error) << line;
+}
+
 TEST(FunctionEventParse, EndedEarly) {
   expect_error("f", "f \n  ^\nUnexpected ending");
   expect_error("f(int a", "f(int a \n        ^\nUnexpected ending");

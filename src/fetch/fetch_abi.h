@@ -5,9 +5,9 @@
 // A program is a list of instructions in field order. Each field is a chain: a start (ARG, REG,
 // XMM, IMM, FIELD …), any number of steps (ADD, ADDREG, DEREF, PEEK, EXTEND, BITS), and one end
 // that stores into the record (STORE, LOAD, ARRAY, STRING, STRING_ARRAY, TEXT, ELEMENTS, COMM,
-// SYMBOL, X87). A faulting load gives 0, per array element 0; a faulting string is empty, or has
-// length 0 where that is asked for. A chain that ends with LENGTH stores nothing: the next TEXT or
-// ELEMENTS takes as much as it says.
+// SYMBOL, X87, FORMAT_ARGS). A faulting load gives 0, per array element 0; a faulting string is
+// empty, or has length 0 where that is asked for. A chain that ends with LENGTH stores nothing: the
+// next TEXT or ELEMENTS takes as much as it says.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +55,11 @@ enum class FetchOp : uint8_t {
             // imm: SymbolNames*
   kX87,     // record[offset .. offset+16) = st(0), which is where a function returns a long double;
             // 0 where that is empty
-  kTaken,   // the first instruction of a call's program: the source record, which at_entry has
-            // made at the entry, is the beginning of this one (probe/returns/call_data.h)
+  kFormatArgs,  // dynamic: what is passed behind the format at address value, as a text
+                // (fetch/format_args.h); index, size and imm: the general registers, the vector
+                // registers and the words of the stack that are passed before it
+  kTaken,       // the first instruction of a call's program: the source record, which at_entry has
+                // made at the entry, is the beginning of this one (probe/returns/call_data.h)
 };
 
 enum LengthBits : uint8_t {
@@ -100,7 +103,7 @@ struct FetchProgram {
   uint32_t fixed_size;  // bytes of header and fixed fields; dynamic data starts here
   uint32_t max_size;    // upper bound of a whole record, a multiple of 4
   uint16_t nr_insns;
-  uint8_t uses_xmm;  // some instruction is kXmm
+  uint8_t uses_xmm;  // some instruction is kXmm or kFormatArgs
   uint8_t uses_reg;  // some instruction is kReg or kAddReg: all general registers are needed
   uint8_t
       scalar_only;   // only kArg or kReg, kStore, and kAdd between: the fast path can be generated

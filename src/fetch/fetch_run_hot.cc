@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "fetch/format_args.h"
 #include "hot/safe_load.h"
 
 namespace patchbay {
@@ -439,6 +440,13 @@ uint32_t append_symbol(uint8_t* record, const FetchInsn* insn, uint64_t address,
   return put_data_loc(record, insn->offset, end, uint32_t(at - (record + end)));
 }
 
+uint32_t append_format_args(uint8_t* record, const FetchInsn* insn, uint64_t format,
+                            const FetchRegisters* registers, uint32_t end) {
+  const FormatPlaces places = {insn->index, insn->size, uint32_t(insn->imm)};
+  const uint32_t size = fetch_format_args(record + end, format, registers, places);
+  return put_data_loc(record, insn->offset, end, size);
+}
+
 // Alignment leaves gaps only in few programs, and then it is cheaper to zero the whole fixed part.
 void zero_fixed_part(uint8_t* record, uint32_t head, uint32_t fixed_size) {
   uint32_t at = head;
@@ -571,6 +579,9 @@ extern "C" uint32_t fetch_run(const FetchProgram* program, const FetchRegisters*
         break;
       case FetchOp::kSymbol:
         end = append_symbol(record, insn, value, end);
+        break;
+      case FetchOp::kFormatArgs:
+        end = append_format_args(record, insn, value, registers, end);
         break;
       case FetchOp::kX87:
         store_st0(record + insn->offset);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "output/format_args_text.h"
 #include "output/graph_text.h"
 #include "output/line_columns.h"
 #include "output/printk_text.h"
@@ -94,6 +95,7 @@ struct EventText::Step {
   Kind elem_kind = Kind::kUnsigned;  // of a dynamic array
   bool text_pointer = false;         // const char *
   uint32_t words = 1;                // of a string array: __data_loc char[][2]
+  bool is_format_args = false;       // what a function event records of `...`
   bool is_rest = false;              // an array of what is left of the record: long args[]
   std::string label;                 // "name="
   std::string name;
@@ -109,6 +111,8 @@ struct EventText::Step {
   std::span<const uint8_t> dynamic(std::span<const uint8_t> record, uint32_t word = 0) const;
   void append_texts(std::string* out, std::span<const uint8_t> record, TextContext* context,
                     bool json) const;
+  void append_rest_of_call(std::string* out, std::span<const uint8_t> record, TextContext* context,
+                           bool json) const;
   void append_debug(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
 };
 
@@ -130,6 +134,7 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
     elem_kind = is_char_type(of) ? Kind::kText : scalar_kind(field, of, function_event);
     elem = element_size(of);
     if (elem_kind == Kind::kText && size > 4) words = size / 4;
+    is_format_args = function_event && patchbay::is_format_args(field);
     return;
   }
   bool array = field.array_len || !field.brackets.empty() || field.size == 0;
@@ -238,8 +243,20 @@ std::span<const uint8_t> EventText::Step::dynamic(std::span<const uint8_t> recor
   return record.subspan(begin, length);
 }
 
+void EventText::Step::append_rest_of_call(std::string* out, std::span<const uint8_t> record,
+                                          TextContext* context, bool json) const {
+  const std::span<const uint8_t> bytes = dynamic(record);
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  text = text.substr(0, text.find('\0'));
+  if (!json) return append_format_args(out, text, context->escape);
+  std::string decimal;
+  append_format_args(&decimal, text, false);
+  append_json_string(out, decimal);
+}
+
 void EventText::Step::append_texts(std::string* out, std::span<const uint8_t> record,
                                    TextContext* context, bool json) const {
+  if (is_format_args) return append_rest_of_call(out, record, context, json);
   if (json && words > 1) *out += '[';
   for (uint32_t i = 0; i < words; i++) {
     if (i) *out += ',';
