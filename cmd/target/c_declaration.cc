@@ -52,13 +52,17 @@ std::string joined(const std::vector<CToken>& tokens, size_t begin, size_t end, 
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text), tokens_(tokens_of(text)) {}
+  explicit Parser(std::string_view text) : text_(text), tokens_(tokens_of(text)) {
+    take_attributes();
+  }
 
   Result<CDeclaration> run() {
     if (text_.size() > kMaxDeclaration) return wrong(0, "A declaration is shorter");
     while (!tokens_.empty() && tokens_.back().text == ";") tokens_.pop_back();
     PB_ASSIGN(const size_t open, find_list());
     CDeclaration declaration;
+    declaration.format_language = format_language_;
+    declaration.format_parameter = format_parameter_;
     const size_t name = begin_of_name(open);
     const size_t end_of_name = tokens_[open - 1].at + tokens_[open - 1].text.size();
     declaration.name = text_.substr(tokens_[name].at, end_of_name - tokens_[name].at);
@@ -77,6 +81,40 @@ class Parser {
   }
 
  private:
+  // `__attribute__((…))`: of those only format() is of interest.
+  void take_attributes() {
+    for (size_t i = 0; i + 1 < tokens_.size();) {
+      const size_t end = end_of_attribute(i);
+      for (size_t at = i + 2; at + 4 < end; at++)
+        if (without_underscores(tokens_[at].text) == "format" && tokens_[at + 1].text == "(")
+          take_format(at + 2);
+      const auto begin = tokens_.begin() + std::ptrdiff_t(i);
+      tokens_.erase(begin, tokens_.begin() + std::ptrdiff_t(end));
+      i += end == i;
+    }
+  }
+  // Behind its ')'; `i`: there is none.
+  size_t end_of_attribute(size_t i) const {
+    const std::string_view word = tokens_[i].text;
+    if (word != "__attribute__" && word != "__attribute") return i;
+    if (tokens_[i + 1].text != "(") return i;
+    Result<size_t> close = closing(i + 1);
+    return close.ok() ? *close + 1 : i;
+  }
+  static std::string_view without_underscores(std::string_view word) {
+    const bool has_them = word.size() > 4 && word.starts_with("__") && word.ends_with("__");
+    return has_them ? word.substr(2, word.size() - 4) : word;
+  }
+  // "printf , 1": the language, and which parameter.
+  void take_format(size_t at) {
+    std::string_view language = without_underscores(tokens_[at].text);
+    if (language.starts_with("gnu_")) language.remove_prefix(4);
+    uint64_t parameter = 0;
+    if (!to_number(tokens_[at + 2].text, &parameter, 10)) return;
+    format_language_ = language;
+    format_parameter_ = parameter;
+  }
+
   Error wrong(size_t at, const std::string& what) const {
     return user_error(EINVAL,
                       what + ":\n" + std::string(text_) + "\n" + std::string(at, ' ') + "^");
@@ -169,6 +207,8 @@ class Parser {
 
   std::string_view text_;
   std::vector<CToken> tokens_;
+  std::string format_language_;
+  size_t format_parameter_ = 0;
 };
 
 // "unsigned long int" and the like, by its words.
@@ -227,6 +267,15 @@ std::string enum_atom(const std::vector<NamedValue>& names) {
 }  // namespace
 
 Result<CDeclaration> parse_c_declaration(std::string_view text) { return Parser(text).run(); }
+
+bool is_printf_like(const CDeclaration& declaration) {
+  const std::vector<CDeclaration::Parameter>& parameters = declaration.parameters;
+  if (!declaration.is_variadic || parameters.empty()) return false;
+  if (declaration.format_language.empty())
+    return patchbay::is_printf_like(declaration.name, parameters.back().name);
+  return declaration.format_language == "printf" &&
+         declaration.format_parameter == parameters.size();
+}
 
 bool CTypes::add_typedef(std::string_view line) {
   constexpr std::string_view kWord = "typedef ";
@@ -462,11 +511,14 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
   std::string list;
   Places places;
   size_t number = 0;
+  bool is_whole = true;  // nothing is left out
+  std::string last_atom;
   const auto left_out = [&](const CDeclaration::Parameter& parameter, const char* why) {
     const std::string shown = parameter.name.empty() ? "?" : parameter.name;
     made.notes.push_back("'" + shown + "' (" + parameter.type + ") of " + declaration.name + "() " +
                          why + " and left out");
     made.objects.push_back(left_out_argument(shown, number - 1));
+    is_whole = false;
   };
   // The address of a result in memory is passed before all others.
   if (std::optional<StructureArgument> result = structure_argument(types, declaration.result, "r"))
@@ -491,6 +543,7 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
       left_out(parameter, "is behind the 32 words of the stack that are read,");
       continue;
     }
+    last_atom = structure ? "" : atom;
     list += list.empty() ? "" : ", ";
     if (is_type_info(parameter.type)) {
       list += "string " + shown + "+8[0]+0";
@@ -505,7 +558,10 @@ FunctionLine function_line(const CDeclaration& declaration, const CTypes& types,
     if (!structure && is_wide_atom(atom)) made.objects.push_back(wide_number(atom, shown));
     add_value_names({parameter.type, shown}, types, &made.names);
   }
-  if (made.notes.empty()) add_rest(rest, types, &places, &list, &made);
+  if (is_printf_like(declaration) && is_whole && last_atom == "string")
+    list += ", ...";
+  else if (made.notes.empty())
+    add_rest(rest, types, &places, &list, &made);
   made.names.result = types.names_of(declaration.result);
   made.whole = whole_result(declaration, types);
   made.line = name + "(" + list + ")";

@@ -5,6 +5,8 @@
 //
 //   int open(const char *path, int flags, mode_t mode)
 //       open(string path, int flags, u32 mode)
+//   int log_msg(int level, const char *format, ...)
+//       log_msg(int level, string format, ...)
 //   double norm(struct point p, __int128 n)
 //       norm(struct {int x, double y} p, s128 n)
 //
@@ -35,7 +37,14 @@ struct CDeclaration {
   std::string name;
   std::vector<Parameter> parameters;
   bool is_variadic = false;
+  // Of __attribute__((format(printf, 2, 3))): its words; "" and 0 when it has none.
+  std::string format_language = {};
+  size_t format_parameter = 0;  // counted from 1
 };
+
+// Whether its `...` is what the last parameter, a format of printf(), reads. The attribute says it;
+// without one, the names do (event/function_event.h).
+bool is_printf_like(const CDeclaration& declaration);
 
 // How a function tells that it has failed: where the number of an error is.
 enum class FailureSign : uint8_t {
@@ -45,7 +54,8 @@ enum class FailureSign : uint8_t {
   kNever,   // it never returns
 };
 
-// A ';' may end it. EINVAL with a caret below the text when it is none.
+// A ';' may end it; attributes of gcc may stand anywhere. EINVAL with a caret below the text when
+// it is none.
 Result<CDeclaration> parse_c_declaration(std::string_view text);
 
 // What names of types mean.

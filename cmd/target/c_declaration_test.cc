@@ -92,6 +92,39 @@ TEST(CDeclaration, BecomesALineOfFunctionEvents) {
   for (const auto& one : kCases) EXPECT_EQ(line_of(one.declaration), one.line) << one.declaration;
 }
 
+TEST(CDeclaration, WhatAFormatReads) {
+  static constexpr struct {
+    const char *declaration, *line;
+  } kCases[] = {
+      {"int printf(const char *format, ...)", "printf(string format, ...)"},
+      {"int log_msg(int level, const char *__restrict __fmt, ...);",
+       "log_msg(int level, string __fmt, ...)"},
+      {"void f(const char *message, ...) __attribute__((format(printf, 1, 2)));",
+       "f(string message, ...)"},
+      {"__attribute__ ((__nonnull__ (1), __format__ (__gnu_printf__, 1, 2))) void f(const char *s, "
+       "...)",
+       "f(string s, ...)"},
+      {"void f(mystery m, const char *fmt, ...)", "f(x64 m, string fmt, ...)"},
+      {"struct large f(const char *fmt, ...)", "f(NULL, string fmt, ...)"},
+      // No format, or none of printf's.
+      {"int scan(const char *format, ...) __attribute__((format(scanf, 1, 2)))",
+       "scan(string format)"},
+      {"int sscanf(const char *s, const char *format, ...)", "sscanf(string s, string format)"},
+      {"void f(const char *format, int n, ...)", "f(string format, int n)"},
+      {"void f(const char *format, int n, ...) __attribute__((format(printf, 1, 3)))",
+       "f(string format, int n)"},
+      {"void f(const char *path, ...)", "f(string path)"},
+      {"void f(const wchar_t *format, ...)", "f(x64 format)"},
+      {"void f(const char *format)", "f(string format)"},
+      {"void f(struct other o, const char *format, ...)", "f()"},
+      {"int g(int a) __attribute__((const))", "g(int a)"},
+  };
+  for (const auto& one : kCases) EXPECT_EQ(line_of(one.declaration), one.line) << one.declaration;
+  for (const char* text : {"int f(int a) __attribute__", "int f(int a) __attribute__((format(",
+                           "__attribute__(", "int f(int a) __attribute__((format(printf, 1)))"})
+    (void)line_of(text);
+}
+
 TEST(CDeclaration, SaysWhatItLeavesOut) {
   std::vector<std::string> notes;
   EXPECT_EQ(line_of("void f(int a, struct other b, int c)", &notes), "f(int a)");

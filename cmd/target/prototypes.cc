@@ -112,12 +112,22 @@ void add_rest_of_file(const PrototypeFiles::Entry& entry, const CDeclaration& de
   names.octal.insert(names.octal.end(), with.names.octal.begin(), with.names.octal.end());
 }
 
+// Debug information has no attribute that says how `...` is read.
+void add_format_of_file(const FunctionLine& made, Prototype* prototype) {
+  constexpr std::string_view kRest = ", ...)";
+  std::string line = prototype->lines[0];
+  if (!made.line.ends_with(kRest) || line.ends_with(kRest) || !line.ends_with(')')) return;
+  line.replace(line.size() - 1, 1, kRest);
+  if (arguments_of(line).size() == arguments_of(made.line).size()) prototype->lines[0] = line;
+}
+
 // To what debug information says, where it has the same arguments as the declaration in a file.
 void add_names_of_file(const PrototypeFiles::Entry* entry, Prototype* prototype) {
   if (!entry || prototype->lines.size() != 1) return;
   Result<CDeclaration> declaration = parse_c_declaration(entry->declaration);
   if (!declaration.ok()) return;
   const FunctionLine made = function_line(*declaration, *entry->types, declaration->name);
+  add_format_of_file(made, prototype);
   const std::vector<std::string> ours = arguments_of(prototype->lines[0]),
                                  theirs = arguments_of(made.line);
   if (ours.size() != theirs.size()) return;

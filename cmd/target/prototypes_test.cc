@@ -85,8 +85,9 @@ TEST(PrototypeFiles, OfPatchbayAreRight) {
        "operator delete(void*, unsigned long)(x64 arg1, u64 arg2)"},
       {"std::terminate", "", 0, "std::terminate()"},
       {"getrlimit", "resource", 7, "RLIMIT_NOFILE"},
-      {"printf", "", 0, "printf(string format)"},
-      {"__snprintf_chk", "", 0, "__snprintf_chk(x64 s, u64 n, int flag, u64 slen, string format)"},
+      {"printf", "", 0, "printf(string format, ...)"},
+      {"__snprintf_chk", "", 0,
+       "__snprintf_chk(x64 s, u64 n, int flag, u64 slen, string format, ...)"},
       {"ioctl", "request", 0x5413, "TIOCGWINSZ"},
       {"syscall", "sysno", 186, "SYS_gettid"},
   };

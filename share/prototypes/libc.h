@@ -166,8 +166,8 @@ __pid_t _Fork(void);
 size_t __argz_count(const char *argz, size_t len);
 char *__argz_next(const char *argz, size_t argz_len, const char *entry);
 void __argz_stringify(char *argz, size_t len, int sep);
-int __asprintf(char **ptr, const char *fmt, ...);
-int __asprintf_chk(char **ptr, int flag, const char *fmt, ...);
+int __asprintf(char **ptr, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int __asprintf_chk(char **ptr, int flag, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void __assert(const char *assertion, const char *file, int line); // does not return
 void __assert_fail(const char *assertion, const char *file, unsigned int line, const char *function); // does not return
 void __assert_perror_fail(int errnum, const char *file, unsigned int line, const char *function); // does not return
@@ -179,7 +179,7 @@ const __int32_t **__ctype_tolower_loc(void);
 const __int32_t **__ctype_toupper_loc(void);
 char *__dcgettext(const char *domainname, const char *msgid, int category);
 char *__dgettext(const char *domainname, const char *msgid);
-int __dprintf_chk(int fd, int flag, const char *fmt, ...);
+int __dprintf_chk(int fd, int flag, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int *__errno_location(void);
 void __explicit_bzero_chk(void *dest, size_t len, size_t destlen);
 long __fdelt_chk(long d);
@@ -209,7 +209,7 @@ size_t __mbsrtowcs_chk(wchar_t *dst, const char **src, size_t len, mbstate_t *ps
 size_t __mbstowcs_chk(wchar_t *dst, const char *src, size_t len, size_t dstlen);
 int __memcmpeq(const void *s1, const void *s2, size_t n);
 void *__mempcpy(void *dest, const void *src, size_t n);
-int __obstack_printf_chk(struct obstack *obstack, int flag, const char *format, ...);
+int __obstack_printf_chk(struct obstack *obstack, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int __obstack_vprintf_chk(struct obstack *obstack, int flag, const char *format, struct __va_list_tag *args);
 int __overflow(FILE *arg1, int arg2);
 int __poll_chk(struct pollfd *fds, nfds_t nfds, int timeout, unsigned long fdslen);
@@ -245,7 +245,7 @@ char *__stpncpy(char *dest, const char *src, size_t n);
 char *__strtok_r(char *s, const char *delim, char **save_ptr);
 int __swprintf_chk(wchar_t *s, size_t n, int flag, size_t s_len, const wchar_t *format, ...);
 long __sysconf(int name);
-void __syslog_chk(int pri, int flag, const char *fmt, ...);
+void __syslog_chk(int pri, int flag, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 __sighandler_t __sysv_signal(int sig, __sighandler_t handler);
 int __tolower_l(int c, locale_t l);
 int __toupper_l(int c, locale_t l);
@@ -321,8 +321,8 @@ int alphasort64(const struct dirent64 **e1, const struct dirent64 **e2);
 __uint32_t arc4random(void);
 void arc4random_buf(void *buf, size_t size);
 __uint32_t arc4random_uniform(__uint32_t upper_bound);
-void argp_error(const struct argp_state *state, const char *fmt, ...);
-void argp_failure(const struct argp_state *state, int status, int errnum, const char *fmt, ...);
+void argp_error(const struct argp_state *state, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void argp_failure(const struct argp_state *state, int status, int errnum, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 void argp_help(const struct argp *argp, FILE *stream, unsigned int flags, char *name);
 error_t argp_parse(const struct argp *argp, int argc, char **argv, unsigned int flags, int *arg_index, void *input);
 void argp_state_help(const struct argp_state *state, FILE *stream, unsigned int flags);
@@ -341,7 +341,7 @@ error_t argz_replace(char **argz, size_t *argz_len, const char *str, const char 
 void argz_stringify(char *argz, size_t len, int sep);
 char *asctime(const struct tm *tp); // errno
 char *asctime_r(const struct tm *tp, char *buf); // errno
-int asprintf(char **ptr, const char *fmt, ...);
+int asprintf(char **ptr, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 double atof(const char *nptr);
 int atoi(const char *nptr);
 long atol(const char *nptr);
@@ -430,7 +430,7 @@ int dn_comp(const char *arg1, unsigned char *arg2, int arg3, unsigned char **arg
 int dn_expand(const unsigned char *arg1, const unsigned char *arg2, const unsigned char *arg3, char *arg4, int arg5);
 int dn_skipname(const unsigned char *arg1, const unsigned char *arg2);
 char *dngettext(const char *domainname, const char *msgid1, const char *msgid2, unsigned long n);
-int dprintf(int fd, const char *fmt, ...);
+int dprintf(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 double drand48(void);
 int drand48_r(struct drand48_data *buffer, double *result);
 int dup(int fd); // errno
@@ -468,10 +468,10 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents, const stru
 int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout); // errno
 double erand48(unsigned short *xsubi);
 int erand48_r(unsigned short *xsubi, struct drand48_data *buffer, double *result);
-void err(int status, const char *format, ...); // does not return
-void error(int status, int errnum, const char *format, ...);
-void error_at_line(int status, int errnum, const char *fname, unsigned int lineno, const char *format, ...);
-void errx(int status, const char *format, ...); // does not return
+void err(int status, const char *format, ...) __attribute__((format(printf, 2, 3))); // does not return
+void error(int status, int errnum, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void error_at_line(int status, int errnum, const char *fname, unsigned int lineno, const char *format, ...) __attribute__((format(printf, 5, 6)));
+void errx(int status, const char *format, ...) __attribute__((format(printf, 2, 3))); // does not return
 struct ether_addr *ether_aton(const char *asc);
 struct ether_addr *ether_aton_r(const char *asc, struct ether_addr *addr);
 int ether_hostton(const char *hostname, struct ether_addr *addr);
@@ -551,7 +551,7 @@ FILE *fopen64(const char *filename, const char *modes); // errno
 __pid_t fork(void); // errno
 int forkpty(int *amaster, char *name, const struct termios *termp, const struct winsize *winp); // errno
 long fpathconf(int fd, enum pathconf_name name);
-int fprintf(FILE *stream, const char *format, ...);
+int fprintf(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int fputc(int c, FILE *stream);
 int fputc_unlocked(int c, FILE *stream);
 int fputs(const char *s, FILE *stream);
@@ -569,7 +569,7 @@ void freelocale(locale_t dataset);
 int fremovexattr(int fd, const char *name); // errno
 FILE *freopen(const char *filename, const char *modes, FILE *stream); // errno
 FILE *freopen64(const char *filename, const char *modes, FILE *stream); // errno
-int fscanf(FILE *stream, const char *format, ...); // errno
+int fscanf(FILE *stream, const char *format, ...) __attribute__((format(scanf, 2, 3))); // errno
 int fsconfig(int fd, unsigned int cmd, const char *key, const void *value, int aux);
 int fseek(FILE *stream, long off, enum whence whence); // errno
 int fseeko(FILE *stream, __off64_t off, enum whence whence); // errno
@@ -1026,7 +1026,7 @@ int ntp_adjtime(struct timex *tntx); // errno
 int ntp_gettime(struct ntptimeval *ntv);
 int ntp_gettimex(struct ntptimeval *ntv);
 void obstack_free(struct obstack *arg1, void *arg2);
-int obstack_printf(struct obstack *obstack, const char *format, ...);
+int obstack_printf(struct obstack *obstack, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int obstack_vprintf(struct obstack *obstack, const char *format, struct __va_list_tag *args);
 int on_exit(void (*func)(int, void *), void *arg);
 int open(const char *file, enum open_flags oflag, ...); // errno; __mode_t mode if oflag & 0x400040
@@ -1098,7 +1098,7 @@ ssize_t preadv(int fd, const struct iovec *iovec, int count, __off64_t offset); 
 ssize_t preadv2(int fd, const struct iovec *iovec, int count, __off64_t offset, enum rw_flags flags); // errno
 ssize_t preadv64(int fd, const struct iovec *iovec, int count, __off64_t offset); // errno
 ssize_t preadv64v2(int fp, const struct iovec *iovec, int count, __off64_t offset, enum rw_flags flags);
-int printf(const char *format, ...);
+int printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int printf_size(FILE *fp, const struct printf_info *info, const void *const *args);
 int printf_size_info(const struct printf_info *info, size_t n, int *argtypes);
 int prlimit(__pid_t pid, enum resource_limit resource, const struct rlimit *new_limit, struct rlimit *old_limit); // errno
@@ -1351,7 +1351,7 @@ int scandir(const char *dir, struct dirent ***namelist, int (*selector)(const st
 int scandir64(const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
 int scandirat(enum directory_fd dfd, const char *dir, struct dirent ***namelist, int (*selector)(const struct dirent *), int (*cmp)(const struct dirent **, const struct dirent **)); // errno
 int scandirat64(int dfd, const char *dir, struct dirent64 ***namelist, int (*selector)(const struct dirent64 *), int (*cmp)(const struct dirent64 **, const struct dirent64 **)); // errno
-int scanf(const char *format, ...); // errno
+int scanf(const char *format, ...) __attribute__((format(scanf, 1, 2))); // errno
 int sched_get_priority_max(enum scheduler algorithm); // errno
 int sched_get_priority_min(enum scheduler algorithm); // errno
 int sched_getaffinity(__pid_t pid, size_t cpusetsize, cpu_set_t *cpuset); // errno
@@ -1482,18 +1482,18 @@ int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *ti
 int sigwait(const sigset_t *set, int *sig); // error number
 int sigwaitinfo(const sigset_t *set, siginfo_t *info); // errno
 unsigned int sleep(unsigned int seconds);
-int snprintf(char *s, size_t maxlen, const char *format, ...);
+int snprintf(char *s, size_t maxlen, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int sockatmark(int fd); // errno
 int socket(enum address_family domain, enum socket_type type, int protocol); // errno
 int socketpair(enum address_family domain, enum socket_type type, int protocol, int *fds); // errno
 __ssize_t splice(int fdin, __off64_t *offin, int fdout, __off64_t *offout, size_t len, enum splice_flags flags); // errno
-int sprintf(char *s, const char *format, ...);
+int sprintf(char *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void srand(unsigned int seed);
 void srand48(long seedval);
 int srand48_r(long seedval, struct drand48_data *buffer);
 void srandom(unsigned int seed);
 int srandom_r(unsigned int seed, struct random_data *buf); // errno
-int sscanf(const char *s, const char *format, ...); // errno
+int sscanf(const char *s, const char *format, ...) __attribute__((format(scanf, 2, 3))); // errno
 __sighandler_t ssignal(enum signal_number sig, __sighandler_t handler);
 int stat(const char *file, struct stat *buf); // errno
 int stat64(const char *file, struct stat64 *buf); // errno
@@ -1592,7 +1592,7 @@ int syncfs(int fd); // errno
 long syscall(enum syscall_number sysno, ...);
 long sysconf(enum sysconf_name name);
 int sysinfo(struct sysinfo *info); // errno
-void syslog(int pri, const char *fmt, ...);
+void syslog(int pri, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int system(const char *command); // errno
 __sighandler_t sysv_signal(int sig, __sighandler_t handler);
 int tcdrain(int fd); // errno
@@ -1716,8 +1716,8 @@ __pid_t wait3(int *stat_loc, enum wait_options options, struct rusage *usage);
 __pid_t wait4(__pid_t pid, int *stat_loc, enum wait_options options, struct rusage *usage);
 int waitid(idtype_t idtype, __id_t id, siginfo_t *infop, enum wait_options options); // errno
 __pid_t waitpid(__pid_t pid, int *stat_loc, enum wait_options options); // errno
-void warn(const char *format, ...);
-void warnx(const char *format, ...);
+void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void warnx(const char *format, ...) __attribute__((format(printf, 1, 2)));
 wchar_t *wcpcpy(wchar_t *dest, const wchar_t *src);
 wchar_t *wcpncpy(wchar_t *dest, const wchar_t *src, size_t n);
 size_t wcrtomb(char *s, wchar_t wc, mbstate_t *ps);

@@ -361,6 +361,7 @@ PassedParameters passed_parameters(Dwarf_Die function) {
                              (is_passed_by_reference(facts) || classes_of(result).is_memory);
   if (passed.has_hidden_result) assigner.skip_integer();
   for (Dwarf_Die child : children_of(entry_with_parameters(function))) {
+    passed.is_variadic |= ::dwarf_tag(&child) == DW_TAG_unspecified_parameters;
     if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
     PassedParameter parameter;
     parameter.die = child;

@@ -31,6 +31,7 @@ struct PassedParameter {
 
 struct PassedParameters {
   std::vector<PassedParameter> parameters;
+  bool is_variadic = false;        // `...` behind them
   bool has_hidden_result = false;  // the first register points to where the result goes
 };
 // A union of C that is passed as its first member is, mostly a pointer (__SOCKADDR_ARG of

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "debug_info/object_fields.h"
 #include "debug_info/struct_fields.h"
+#include "event/function_event.h"
 #include "event/function_event_atom.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
@@ -514,6 +515,14 @@ std::vector<FetchArgument> parameter_names(const PassedParameters& passed) {
   return names;
 }
 
+// DWARF has no attribute that says how `...` is read: the names say it.
+bool has_format(const FunctionInstance& instance, const PassedParameters& passed,
+                const std::vector<std::string>& parts) {
+  if (!passed.is_variadic || passed.parameters.empty() || parts.empty()) return false;
+  const std::string& last = passed.parameters.back().name;
+  return parts.back() == "string " + last && is_printf_like(instance.name, last);
+}
+
 // The list of a function event, without its brackets.
 std::string parameters_text(const FunctionInstance& instance, bool has_objects,
                             std::vector<std::string>* beyond, ObjectArguments* objects) {
@@ -526,6 +535,7 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
     taken.push_back({name, "", "", ""});
     return name;
   };
+  const size_t nr_before = beyond->size();
   uint32_t on_stack = 0;
   if (passed.has_hidden_result) parts.push_back("NULL");
   for (size_t i = 0; i < names.size(); i++) {
@@ -546,6 +556,9 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
     if (!part.empty()) parts.push_back(part);
     if (has_objects && beyond->size() > nr_beyond) objects->push_back(left_out_argument(name, i));
   }
+  // The kernel's uprobes have no form for it.
+  if (has_objects && beyond->size() == nr_before && has_format(instance, passed, parts))
+    parts.emplace_back("...");
   return join(parts, ", ");
 }
 
