@@ -5,6 +5,7 @@
 //
 //   debug_info      the file, its debug file, its symbols and call frame information
 //   unit_index      which units can say something about a name, without reading them all
+//   kept_units      what was found there, kept for the next command
 //   functions       a function's instances: its own code, and each place it was inlined into
 //   source_lines    addresses of lines, lines of functions
 //   location        a DWARF expression as a chain of loads that a probe can do

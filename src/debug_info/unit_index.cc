@@ -80,7 +80,8 @@ bool is_outside_form(uint64_t form) {
 
 }  // namespace
 
-UnitIndex::UnitIndex(const DebugInfo& info) : info_(info), bytes_(info.section(".debug_info")) {
+UnitIndex::UnitIndex(const DebugInfo& info, size_t large)
+    : info_(info), bytes_(info.section(".debug_info")) {
   Dwarf_Off offset = 0, next = 0, abbreviations = 0;
   size_t header = 0;
   while (::dwarf_next_unit(info.dwarf(), offset, &next, &header, nullptr, &abbreviations, nullptr,
@@ -89,6 +90,10 @@ UnitIndex::UnitIndex(const DebugInfo& info) : info_(info), bytes_(info.section("
     units_.push_back({offset, next, offset + header, abbreviations});
     offset = next;
   }
+  // One build-id may stand for several files: with and without what dwz has moved elsewhere.
+  if (bytes_.size() < large || info.build_id().empty()) return;
+  kept_ = std::make_unique<KeptUnits>(kept_units_directory(),
+                                      info.build_id() + "-" + std::to_string(bytes_.size()));
 }
 
 std::vector<Dwarf_Die> UnitIndex::entries_of(const Marks& marks) const {
@@ -144,13 +149,36 @@ void UnitIndex::mark_indexed(const std::unordered_set<uint64_t>& offsets, Marks*
   }
 }
 
+// False: nothing is known, or it is of another file.
+bool UnitIndex::mark_kept(std::string_view name, Marks* marks) const {
+  const auto offsets = kept_ ? kept_->find(name) : std::nullopt;
+  if (!offsets) return false;
+  Marks found(units_.size());
+  for (const uint64_t offset : *offsets) {
+    const auto unit = std::ranges::lower_bound(units_, offset, {}, &Unit::begin);
+    if (unit == units_.end() || unit->begin != offset) return false;
+    found[size_t(unit - units_.begin())] = true;
+  }
+  *marks = std::move(found);
+  return true;
+}
+
+void UnitIndex::keep(std::string_view name, const Marks& marks) const {
+  std::vector<uint64_t> offsets;
+  for (size_t i = 0; i < units_.size(); i++)
+    if (marks[i]) offsets.push_back(units_[i].begin);
+  kept_->add(name, offsets);
+}
+
 std::vector<Dwarf_Die> UnitIndex::naming(std::string_view name) const {
   Marks marks(units_.size());
+  if (mark_kept(name, &marks)) return entries_of(marks);
   std::unordered_set<uint64_t> offsets = offsets_of(info_.section(".debug_str"), name);
   mark_offsets(offsets, &marks);
   mark_indexed(offsets, &marks);
   mark_texts(with_nul(name), &marks);
   mark_texts(std::string(name) + '<', &marks);
+  if (kept_) keep(name, marks);
   return entries_of(marks);
 }
 

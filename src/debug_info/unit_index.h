@@ -9,20 +9,25 @@
 //        └─> units that hold the text itself
 //
 // A unit that is found may have the bytes by chance. A unit that is not found cannot name it. The
-// found units are then read as they should be.
+// found units are then read as they should be. What a search in a large file has found is kept for
+// the next command (kept_units.h).
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "debug_info/debug_info.h"
+#include "debug_info/kept_units.h"
 
 namespace patchbay {
 
 class UnitIndex {
  public:
-  explicit UnitIndex(const DebugInfo& info);
+  static constexpr size_t kLarge = 8 << 20;
+  // `large`: bytes of .debug_info from which on answers are kept.
+  explicit UnitIndex(const DebugInfo& info, size_t large = kLarge);
 
   size_t size() const { return units_.size(); }
   // All units.
@@ -46,10 +51,13 @@ class UnitIndex {
   void mark(uint64_t position, Marks* marks) const;
   bool refers_outside(uint64_t abbreviations) const;
   std::vector<Dwarf_Die> entries_of(const Marks& marks) const;
+  bool mark_kept(std::string_view name, Marks* marks) const;
+  void keep(std::string_view name, const Marks& marks) const;
 
   const DebugInfo& info_;
   std::string_view bytes_;  // .debug_info
   std::vector<Unit> units_;
+  std::unique_ptr<KeptUnits> kept_;  // null: nothing is kept
 };
 
 }  // namespace patchbay

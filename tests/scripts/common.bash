@@ -5,7 +5,7 @@
 # and gets, from its first argument BUILD_DIR:
 #   $patchbay, $agent      the tool and the library
 #   $programs, $examples   folders of the programs to trace
-#   $work                  a folder of its own, removed at the end; PATCHBAY_DIR lies in it
+#   $work                  a folder of its own, removed at the end, with PATCHBAY_DIR and the cache
 # A script checks with `check`, `same`, `has`; it ends with `finish`.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -18,7 +18,7 @@ examples=$build/examples
 export here agent programs examples
 work=$(mktemp -d "${TMPDIR:-/tmp}/patchbay-test.XXXXXX")
 chmod 755 "$work"
-export PATCHBAY_DIR=$work/run
+export PATCHBAY_DIR=$work/run XDG_CACHE_HOME=$work/cache
 mkdir -m 700 "$PATCHBAY_DIR"
 unset PATCHBAY_FUNCTION_EVENTS PATCHBAY_TRACE_EVENT
 export LC_ALL=C.UTF-8
