@@ -271,6 +271,11 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
       {"int128_on_stack", "s64 a, s64 b, s64 c, s64 d, s64 e, s64 f, s64 g, s128 h", 1, 0},
       {"long_doubles", "long double a, s32 b, struct {long double x} c, s32 d", 2, 0},
       {"packed_struct", "s64 q", 1, 1},
+      // `...` is known by the names.
+      {"log_to", "s32 level, string format, ...", 0, 0},
+      {"log_path", "string path", 0, 0},
+      {"log_scanf", "string format", 0, 0},
+      {"log_list", "s32 level, string format, x64 list", 0, 0},
   };
   for (const char* object : {"passing_4", "passing_5", "passing_clang"}) {
     if (!test::has_object(object)) continue;
@@ -295,6 +300,9 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
     EXPECT_EQ(made->lines.front(), "int128(s32 a, NULL, NULL, s32 c)");
     EXPECT_TRUE(made->objects.front().empty());
     EXPECT_EQ(made->beyond.size(), 1u);
+    made = probes->function_events("log_to", false);
+    ASSERT_TRUE(made.ok());
+    EXPECT_EQ(made->lines.front(), "log_to(s32 level, string format)");
   }
 }
 

@@ -77,6 +77,10 @@ KEEP vectors(vector4 a, vector2 b, double c) { sink++; }
 KEEP quads(__float128 a, double b) { sink++; }
 KEEP transparent(int a, either b, int c) { sink++; }
 KEEP nothing(void) { sink++; }
+KEEP log_to(int level, const char *format, ...) { sink++; }
+KEEP log_path(const char *path, ...) { sink++; }
+KEEP log_scanf(const char *format, ...) { sink++; }
+KEEP log_list(int level, const char *format, void *list) { sink++; }
 
 __attribute__((noinline)) struct big returns_big(int n) {
   struct big b = {{n, n, n}};

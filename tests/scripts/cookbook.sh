@@ -56,6 +56,9 @@ same "each exception with its type" "15 TooLate
 same "and who has thrown it" 30 "$(grep -cE '^ +order\+0x' lines)"
 same "nothing is unfinished" 0 "$(grep -c 'unfinished\|no return' lines)"
 
+"$patchbay" calls -o lines -e printf -- ./desk >out 2>err
+same "what was printed, and of what" 'printf("%d left\n", 925) = 9' "$(stripped lines)"
+
 "$patchbay" calls -o lines -e order -- ./desk >out 2>err
 same "a call says which exception has left it" 15 \
   "$(grep -c 'order("icecream", \[1\]) = ? <left by exception TooLate: sold out>$' lines)"
