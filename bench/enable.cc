@@ -5,7 +5,8 @@
 // switches all of them on and off through events/functions/enable, also while another thread calls
 // them. Beside the time stands the CPU time of the thread that writes there, which a busy machine
 // changes less. The same functions are then traced by the function tracer. Also prints the memory
-// that the agent holds at rest, before and after.
+// that the agent holds at rest, before and after. The limit (enable_limit.h) is measured last, with
+// a library of its own.
 //
 //   enable [N]
 #include <dlfcn.h>
@@ -21,6 +22,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "enable_limit.h"
 
 namespace {
 
@@ -103,6 +106,28 @@ void measure(const char* what, int count, const char* file, const char* on, cons
   }
 }
 
+// A copy of the library, which the agent has no events in.
+void measure_limit(const std::string& directory, int count) {
+  const std::string copy = directory + "/libcopy.so";
+  if (std::system(("cp " + directory + "/libmany.so " + copy).c_str()) != 0) std::exit(1);
+  void* library = ::dlopen(copy.c_str(), RTLD_NOW);
+  ::unlink(copy.c_str());
+  if (!library) std::exit(1);
+  std::vector<uint8_t*> entries;
+  for (int i = 0; i < count; i++)
+    entries.push_back(
+        static_cast<uint8_t*>(::dlsym(library, ("many_" + std::to_string(i)).c_str())));
+  bench::EnableLimit limit(std::move(entries));
+  for (int round = 0; round < 3; round++) {
+    const double start = cpu_ms();
+    limit.on();
+    const double on = cpu_ms();
+    limit.off();
+    std::printf("limit   %6d functions:     CPU %6.1f ms   off:     CPU %6.1f ms\n", count,
+                on - start, cpu_ms() - on);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -144,6 +169,7 @@ int main(int argc, char** argv) {
   }
   must("set_ftrace_filter", "many_*");
   measure("tracer", count, "current_tracer", "function", "nop", "");
+  measure_limit(directory, count);
   std::printf("%lu calls meanwhile, %lu wrong\n", calls.load(), wrong.load());
   std::printf("agent now: %ld KiB\n", resident_kb());
   ::unlink((directory + "/libmany.so").c_str());

@@ -105,6 +105,7 @@ class Resolver {
   bool by_clone();
   bool by_file();
   bool by_cxx_name();
+  bool is_tracers_own(const ElfModule& module) const;
   bool is_passed_over(const ElfModule& module) const;
   void drop_old_versions();
   [[gnu::cold]] Status check_one_name() const;
@@ -131,8 +132,11 @@ class Resolver {
 // The tracer carries a C++ runtime and an unwinder of its own, which nobody means by
 // `operator new` or `_Unwind_RaiseException`; and functions that stand in for libc's, which are
 // traced by libc's name (Patcher::set_stand_ins).
+bool Resolver::is_tracers_own(const ElfModule& module) const {
+  return module.identity().is_tracer && library_.empty();
+}
 bool Resolver::is_passed_over(const ElfModule& module) const {
-  return module.identity().is_tracer && !takes_tracers_own_ && library_.empty();
+  return is_tracers_own(module) && !takes_tracers_own_;
 }
 
 // As the dynamic linker does for a program that is linked today.
@@ -360,6 +364,7 @@ std::string Resolver::elsewhere() const {
 
 void Resolver::add_c_names(std::vector<std::string_view>* names) const {
   for (const auto& module : chosen_) {
+    if (is_tracers_own(*module)) continue;
     module->for_each_name(
         [&](const TableSymbol& symbol) {
           std::string_view name = symbol.table.name(symbol.symbol);
@@ -379,6 +384,7 @@ std::vector<std::string> Resolver::cxx_names() const {
     });
   };
   for (const auto& module : chosen_) {
+    if (is_tracers_own(*module)) continue;
     module->for_each_name(
         [&](const TableSymbol& symbol) {
           std::string_view name = symbol.table.name(symbol.symbol);
