@@ -108,9 +108,9 @@ void CallLines::leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
   const LiveCall& call = thread->calls[thread->depth - 1];
   const uint64_t ns = end_ns - std::min(end_ns, call.start_ns);
   const CallText& text = functions_[call.function];
-  const bool has_returned = how == LiveCallEnd::kReturned;
-  const bool failed = has_returned && text.is_failure(returned);
-  const bool has_ended = has_returned || how == LiveCallEnd::kLeft;
+  const bool has_returned = how == LiveCallEnd::kReturned, is_left = how == LiveCallEnd::kLeft;
+  const bool failed = is_left || (has_returned && text.is_failure(returned));
+  const bool has_ended = has_returned || is_left;
   const bool is_long = options_.longer_ns == 0 || (has_ended && ns >= options_.longer_ns) ||
                        how == LiveCallEnd::kUnfinished;
   if (!is_long || (options_.errors_only && !failed)) return;

@@ -196,10 +196,19 @@ bool CallSession::is_in_module(uint64_t address) const {
   });
 }
 
+WantedCalls CallSession::wanted_calls() const {
+  if (!target_.failures_alone) return WantedCalls::kAll;
+  const bool may_throw =
+      std::any_of(modules_.begin(), modules_.end(), [](const RecordedModule& one) {
+        return !is_agent_file(one.path) && may_define(one.path, "__cxa_throw");
+      });
+  return may_throw ? WantedCalls::kFailuresOfC : WantedCalls::kFailures;
+}
+
 Status CallSession::define() {
   for (const std::string& text : target_.functions) {
     Result<std::vector<DefinedFunction>> found =
-        define_functions(*program_.client, {text, ""}, &applied_, target_.failures_alone);
+        define_functions(*program_.client, {text, ""}, &applied_, wanted_calls());
     if (!found.ok()) return found.error();
     for (DefinedFunction& one : *found) {
       const bool is_there =

@@ -76,6 +76,7 @@ class CallSession {
   };
   Status connect();
   Status make_instance();
+  WantedCalls wanted_calls() const;
   Status define();
   std::string free_name(const std::string& stem);
   std::string define_probe(const std::string& stem, const std::vector<std::string>& places,

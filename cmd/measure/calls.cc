@@ -59,7 +59,9 @@ constexpr Option kOptions[] = {
      .help = "prints a table at the end, in place of lines: calls, errors and times of each "
              "function"},
     {.name = "errors-only",
-     .help = "shows failed calls only: the result is -1, or a pointer that is NULL",
+     .help =
+         "shows failed calls only: the result is -1, or a pointer that is NULL, or an exception "
+         "has left the call",
      .id = kErrorsOnly},
     {.name = "longer",
      .argument = "TIME",

@@ -890,12 +890,15 @@ std::string define_whole_return(serve::Client& client, const Definition& one,
 
 Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
                                    const std::vector<std::string>& available,
-                                   AppliedRequest* applied, bool failures_alone) {
+                                   AppliedRequest* applied, WantedCalls wanted) {
   const auto define_line = [&](const std::string& line) {
     return define_function(client, with_short_name(line, available), available, applied->uses);
   };
   const FunctionEventParse parsed =
       parse_function_event(one.line, [](std::string_view) { return 1; });
+  const bool says_how = one.failure == FailureSign::kErrno || one.failure == FailureSign::kResult;
+  const bool failures_alone =
+      wanted == WantedCalls::kFailures || (wanted == WantedCalls::kFailuresOfC && says_how);
   WholeCall whole = failures_alone ? failing_call(one) : WholeCall{};
   DefinedFunction made;
   if (!whole.line.empty()) {
@@ -932,14 +935,13 @@ Result<DefinedFunction> define_one(serve::Client& client, const Definition& one,
 
 Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
                                                       const EventRequest& event,
-                                                      AppliedRequest* applied,
-                                                      bool failures_alone) {
+                                                      AppliedRequest* applied, WantedCalls wanted) {
   PB_ASSIGN(Definitions definitions, function_definitions(client, event));
   PB_ASSIGN(std::vector<std::string> available, available_events(client));
   std::vector<DefinedFunction> functions;
   Refused refused;
   for (const Definition& one : definitions) {
-    Result<DefinedFunction> made = define_one(client, one, available, applied, failures_alone);
+    Result<DefinedFunction> made = define_one(client, one, available, applied, wanted);
     if (!made.ok() && !one.is_one_of_many) return made.error();
     if (!made.ok()) {
       refused.add(made.error());

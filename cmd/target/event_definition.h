@@ -40,7 +40,7 @@ struct DefinedFunction {
   FailureSign failure = FailureSign::kUnknown;
   ObjectArguments objects = {};     // arguments of several fields
   bool is_whole = false;            // the event is a whole call: at the return, with the result
-  std::string failure_filter = {};  // of a whole call that was made for failures_alone
+  std::string failure_filter = {};  // of a whole call that was made for kFailures
   // SYSTEM:EVENT of a whole call beside the entry, which has its result; "": there is none.
   std::string returned = {};
 };
@@ -48,12 +48,17 @@ struct DefinedFunction {
 // of C. A name always means functions here, also where an event has it. A text that is an argument
 // is recorded with its address: "string path" as "string path|x64 path_at". Each event of an entry
 // also has kStackPlaceField.
-// `failures_alone`: only calls that have failed are wanted. Where the result says so, the event is
-// a whole call, and a filter leaves the others out.
+// Where only calls that have failed are wanted, and the result says so, the event may be a whole
+// call, and a filter leaves the others out. One that an exception leaves has no such event.
+enum class WantedCalls : uint8_t {
+  kAll,
+  kFailuresOfC,  // so for functions alone that say how they fail, as those of libc do
+  kFailures,     // of all: the program has no code that throws
+};
 Result<std::vector<DefinedFunction>> define_functions(serve::Client& client,
                                                       const EventRequest& event,
                                                       AppliedRequest* applied,
-                                                      bool failures_alone = false);
+                                                      WantedCalls wanted = WantedCalls::kAll);
 // The events of available_events that `text` means; an error with near ones when there is none.
 Result<std::vector<std::string>> matching_events(const std::vector<std::string>& available,
                                                  const std::string& text);

@@ -81,12 +81,16 @@ if "${CXX:-c++}" -g -O1 -w -o own own.cc; then
 } = 3" "$(sed -E 's/ <[0-9.]+ ms>//; s:  /\* own_depth \*/$::' lines)"
   "$patchbay" calls --errors-only -o lines -e 'own_*' -- ./own >/dev/null 2>err
   same "failed calls" "own_text(NULL) = NULL
-own_fail(1) = -1" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
+own_fail(1) = -1
+own_throw(1) = ? <left by exception std::runtime_error: own>" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
+  "$patchbay" calls -c -e own_throw -- ./own >/dev/null 2>err
+  has "an exception is an error" "$(cat err)" '^ +2 +1 .* own_throw$'
   "$patchbay" calls --errors-only --longer 100s -o lines -e 'own_*' -- ./own >/dev/null 2>err
   same "failed calls that took as long" "" "$(cat lines)"
-  has "that there was none is said" "$(cat err)" 'there was no call that --errors-only shows'
+  has "that there was none is said" "$(cat err)" \
+    'none of [0-9]+ calls is one that --errors-only or --longer shows'
   "$patchbay" calls --errors-only -t -o lines -e 'own_*' -- ./own >/dev/null 2>err
-  same "failed calls, indented by what has called them" 2 "$(grep -c ' = ' lines)"
+  same "failed calls, indented by what has called them" 3 "$(grep -c ' = ' lines)"
   "$patchbay" calls -o lines -e 'long r = own_fail(long n)' -e 'double d = own_double(double a)' \
     -e 'void = own_void(x64 p)' -e 'int r = own_int(int a, string s)' -- ./own >/dev/null 2>err
   same "whole calls" 'own_int(5, "he\"llo\n\x01\xff") = -4
