@@ -21,6 +21,31 @@ exe = $work/rul*
 event = work(u64 n)
 histogram = work(u64 n) keys=common_type
 CONF
+# A control group that is called as a service is, and one that is not.
+groups=()
+for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+  [[ -e $top/cgroup.procs ]] || continue
+  for name in patchbay-serve-$$.service patchbay-serve-$$.slice; do
+    mkdir "$top/$name" 2>/dev/null && groups+=("$top/$name")
+  done
+  break
+done
+leave_groups() {
+  local group pid
+  for group in "${groups[@]}"; do
+    while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
+    wait_for 10 rmdir "$group"
+  done
+}
+trap 'leave_groups; cleanup' EXIT
+((${#groups[@]} == 2)) && cat >>"$work/patchbay.conf" <<CONF
+[attach]
+service = patchbay-serve-$$
+event = work(s64 n)
+[attach]
+cgroup = patchbay-serve-$$.slice
+event = usleep(u32 us)
+CONF
 start_daemon() {
   rm -f "$work/url"
   "$patchbay" serve --conf "$work/patchbay.conf" >"$work/url" 2>"$work/serve.err" </dev/null &
@@ -50,10 +75,35 @@ if wait_for 60 has_hits $first; then
   same "status: attached" attached "$(jq -r '.processes[0].arrival' <<<"$status")"
   same "status: their event" functions:work "$(jq -r '.processes[0].events[0]' <<<"$status")"
   same "status: their histogram" 1 "$(jq '.processes[0].histograms' <<<"$status")"
-  same "status: a rule" 1 "$(jq '.rules' <<<"$status")"
+  same "status: the rules" $((${#groups[@]} + 1)) "$(jq '.rules' <<<"$status")"
   same "status: the daemon" "$url" "$(jq -r '.daemon.url' <<<"$status")"
   has "status as a table" "$("$patchbay" status --conf "$work/patchbay.conf")" \
     "$first alive +attached +1 +1 .* ruled"
+
+  # Control groups: one that is there, and one that comes into it later.
+  event_of() {
+    "$patchbay" status --conf "$work/patchbay.conf" --json |
+      jq -r --argjson pid "$1" '.processes[] | select(.pid == $pid) | .events | join(" ")'
+  }
+  has_event() { [[ $(event_of "$1") == "$2" ]]; }
+  if ((${#groups[@]} == 2)); then
+    cp "$programs/steady" "$work/grouped"
+    "$work/grouped" 1000 &
+    started $!
+    served=$!
+    "$work/grouped" 1000 &
+    started $!
+    sliced=$!
+    echo $served >"${groups[0]}/cgroup.procs"
+    echo $sliced >"${groups[1]}/cgroup.procs"
+    check "a process of the service has its rule's event" \
+      wait_for 60 has_event $served functions:work
+    check "and one of the control group" wait_for 60 has_event $sliced functions:usleep
+    kill -9 $served $sliced
+    wait $served $sliced 2>/dev/null
+  else
+    echo "SKIPPED: $(basename "$0"): no control groups can be made: rules by service and cgroup"
+  fi
 
   # Alerts: each takes a snapshot of the process; of one process not too often.
   alert() {
