@@ -20,8 +20,18 @@ std::span<const uint8_t> bytes_of(const std::string& record) {
 
 }  // namespace
 
+CallLines::CallLines(const CallLineOptions& options, const std::vector<CallText>& functions,
+                     const CallTextContext& context, const CaughtExceptions* caught,
+                     CallTotals* totals)
+    : options_(options),
+      functions_(functions),
+      context_(context),
+      caught_(caught),
+      totals_(*totals),
+      sums_(totals->sums_of(functions)) {}
+
 void CallLines::begin_line(const CallThread& thread, size_t depth) {
-  if (has_threads_) {
+  if (totals_.has_threads) {
     out_ += '[';
     put_number(&out_, thread.tid);
     out_ += "] ";
@@ -52,9 +62,9 @@ void CallLines::append_stack(const LiveCall& call) {
 }
 
 void CallLines::enter(CallThread* thread) {
-  entered_++;
-  if (first_tid_ == 0) first_tid_ = thread->tid;
-  has_threads_ |= thread->tid != first_tid_;
+  totals_.entered++;
+  if (totals_.first_tid == 0) totals_.first_tid = thread->tid;
+  totals_.has_threads |= thread->tid != totals_.first_tid;
   if (!has_braces() || options_.table || thread->depth < 2) return;
   LiveCall& parent = thread->calls[thread->depth - 2];
   if (parent.is_opened) return;
@@ -66,8 +76,8 @@ void CallLines::enter(CallThread* thread) {
 }
 
 void CallLines::count(const LiveCall& call, LiveCallEnd how, uint64_t ns, bool failed) {
-  calls_++;
-  Sum& sum = sums_[call.function];
+  totals_.calls++;
+  CallTotals::Sum& sum = *sums_[call.function];
   sum.calls++;
   sum.errors += failed;
   if (how != LiveCallEnd::kReturned) return;
@@ -136,16 +146,28 @@ void CallLines::lost(uint64_t events) {
   out_ += "... " + (events == kLostUnknown ? "some" : std::to_string(events)) + " events lost\n";
 }
 
-std::string CallLines::table() const {
-  std::vector<size_t> order;
-  for (size_t i = 0; i < sums_.size(); i++)
-    if (sums_[i].calls > 0) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(),
-                   [this](size_t a, size_t b) { return sums_[a].total_ns > sums_[b].total_ns; });
+std::vector<CallTotals::Sum*> CallTotals::sums_of(const std::vector<CallText>& texts) {
+  std::vector<Sum*> sums;
+  std::map<std::string, size_t> counts;
+  for (const CallText& text : texts) {
+    Sum*& place = places_[{text.name(), counts[text.name()]++}];
+    if (!place) place = &functions.emplace_back(Function{text.name(), {}}).sum;
+    sums.push_back(place);
+  }
+  return sums;
+}
+
+std::string CallTotals::table() const {
+  std::vector<const Function*> order;
+  for (const Function& one : functions)
+    if (one.sum.calls > 0) order.push_back(&one);
+  std::stable_sort(order.begin(), order.end(), [](const Function* a, const Function* b) {
+    return a->sum.total_ns > b->sum.total_ns;
+  });
   std::string text =
       "     calls    errors       total ms        mean ms         max ms  function\n";
-  for (const size_t i : order) {
-    const Sum& sum = sums_[i];
+  for (const Function* one : order) {
+    const Sum& sum = one->sum;
     const double mean = sum.returned ? double(sum.all_ns) / double(sum.returned) : 0;
     char line[160];
     std::snprintf(line, sizeof line, "%10llu %9llu %14.3f %14.6f %14.6f  ",
@@ -153,7 +175,7 @@ std::string CallLines::table() const {
                   static_cast<unsigned long long>(sum.errors), double(sum.total_ns) / 1e6,
                   mean / 1e6, double(sum.max_ns) / 1e6);
     text += line;
-    append_escaped(&text, functions_[i].name());
+    append_escaped(&text, one->name);
     text += '\n';
   }
   return text;

@@ -12,7 +12,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/measure/call_text.h"
@@ -26,35 +29,47 @@ struct CallLineOptions {
   uint64_t longer_ns = 0;
 };
 
+// What the lines of one program after the other have in common.
+struct CallTotals {
+  struct Sum {
+    uint64_t calls = 0, errors = 0, returned = 0, max_ns = 0;
+    uint64_t total_ns = 0;  // not of calls within one of the same function
+    uint64_t all_ns = 0;    // of all calls
+  };
+  struct Function {
+    std::string name;
+    Sum sum;
+  };
+  std::deque<Function> functions;
+  // The functions of a program, by their names: overloads have the same one.
+  std::vector<Sum*> sums_of(const std::vector<CallText>& texts);
+  uint64_t calls = 0;    // that are shown, or stand in the table
+  uint64_t entered = 0;  // all of them
+  int32_t first_tid = 0;
+  bool has_threads = false;
+
+  // Calls, errors and times by function, those with most time first.
+  std::string table() const;
+
+ private:
+  std::map<std::pair<std::string, size_t>, Sum*> places_;  // by name, and which of that name
+};
+
 class CallLines : public OpenCallSink {
  public:
   // `caught`: what the records of calls that were left say; null: nothing.
   CallLines(const CallLineOptions& options, const std::vector<CallText>& functions,
-            const CallTextContext& context, const CaughtExceptions* caught = nullptr)
-      : options_(options),
-        functions_(functions),
-        context_(context),
-        caught_(caught),
-        sums_(functions.size()) {}
+            const CallTextContext& context, const CaughtExceptions* caught, CallTotals* totals);
 
   void enter(CallThread* thread) override;
   void leave(CallThread* thread, LiveCallEnd how, uint64_t end_ns,
              std::span<const uint8_t> returned) override;
   void lost(uint64_t events);  // kLostUnknown: some
 
-  // Calls, errors and times by function, those with most time first.
-  std::string table() const;
   // What is to be written; the caller empties it.
   std::string* out() { return &out_; }
-  uint64_t calls() const { return calls_; }      // that are shown, or stand in the table
-  uint64_t entered() const { return entered_; }  // all of them
 
  private:
-  struct Sum {
-    uint64_t calls = 0, errors = 0, returned = 0, max_ns = 0;
-    uint64_t total_ns = 0;  // not of calls within one of the same function
-    uint64_t all_ns = 0;    // of all calls
-  };
   // Lines of calls that are left out would leave braces without their ends.
   bool has_braces() const {
     return options_.indented && !options_.errors_only && options_.longer_ns == 0;
@@ -71,11 +86,9 @@ class CallLines : public OpenCallSink {
   const std::vector<CallText>& functions_;
   const CallTextContext& context_;
   const CaughtExceptions* const caught_;
-  std::vector<Sum> sums_;  // by function
+  CallTotals& totals_;
+  std::vector<CallTotals::Sum*> sums_;  // by function
   std::string out_;
-  uint64_t calls_ = 0, entered_ = 0;
-  int32_t first_tid_ = 0;
-  bool has_threads_ = false;
 };
 
 }  // namespace patchbay::cmd

@@ -12,6 +12,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
 #include "cmd/measure/caught_exceptions.h"
+#include "cmd/target/follow_request.h"
 #include "cmd/target/named_function.h"
 #include "cmd/target/nothing_recorded.h"
 #include "cmd/target/target_program.h"
@@ -76,7 +77,9 @@ const EventCall* find_event(const std::vector<EventCall>& events, const std::str
 
 Status CallSession::connect() {
   if (!target_.words.empty()) {
-    PB_TRY(program_.start(target_.words, kTopBufferKb, false));
+    std::vector<EventRequest> events;
+    for (const std::string& text : target_.functions) events.push_back({text, ""});
+    PB_TRY(program_.start(target_.words, kTopBufferKb, false, wishes_of(events)));
     stop_on_closed_output();
     return {};
   }
@@ -205,11 +208,16 @@ WantedCalls CallSession::wanted_calls() const {
   return may_throw ? WantedCalls::kFailuresOfC : WantedCalls::kFailures;
 }
 
-Status CallSession::define() {
+// What the program lacks may be in one that it executes, or was in one before it.
+Status CallSession::define_entries(bool may_miss) {
   for (const std::string& text : target_.functions) {
     Result<std::vector<DefinedFunction>> found =
         define_functions(*program_.client, {text, ""}, &applied_, wanted_calls());
-    if (!found.ok()) return found.error();
+    if (!found.ok() && !may_miss) return found.error();
+    if (!found.ok()) {
+      missing_.emplace_back(text, found.error());
+      continue;
+    }
     for (DefinedFunction& one : *found) {
       const bool is_there =
           std::any_of(functions_.begin(), functions_.end(),
@@ -217,6 +225,12 @@ Status CallSession::define() {
       if (!is_there) functions_.push_back({std::move(one), ""});
     }
   }
+  return {};
+}
+
+Status CallSession::define(bool may_miss) {
+  PB_TRY(define_entries(may_miss));
+  if (functions_.empty()) return {};
   PB_ASSIGN(std::string listed, program_.client->read_all("available_events"));
   available_ = split_lines(listed);
   std::string why, first;
@@ -314,17 +328,27 @@ Status CallSession::read_formats(const BufferFile& top) {
   return {};
 }
 
-Status CallSession::prepare(std::unique_ptr<CallRings>* rings) {
-  PB_TRY(connect());
+Status CallSession::set_up(std::unique_ptr<CallRings>* rings, bool may_miss) {
   PB_TRY(make_instance());
   PB_TRY(read_modules());
-  PB_TRY(define());
+  PB_TRY(define(may_miss));
+  if (functions_.empty()) return {};
   PB_TRY(filter());
   PB_TRY(enable());
   if (uses_) uses_->ready();
   PB_ASSIGN(*rings, CallRings::open(*program_.client,
                                     program_.directory + "/" + instance_ + serve::kBufferName));
   return read_formats((*rings)->top());
+}
+
+Status CallSession::prepare(std::unique_ptr<CallRings>* rings) {
+  PB_TRY(connect());
+  return set_up(rings, target_.waits_for_functions);
+}
+
+Status CallSession::prepare_executed(std::unique_ptr<CallRings>* rings) {
+  const RemarksOff quiet;
+  return set_up(rings, true);
 }
 
 std::pair<uint64_t, uint64_t> CallSession::thrown(std::span<const uint8_t> record) const {
@@ -337,12 +361,6 @@ std::pair<uint64_t, uint64_t> CallSession::thrown(std::span<const uint8_t> recor
 
 AddressNames CallSession::names() const {
   return AddressNames::from_symbols(make_recorded_symbol_table(modules_));
-}
-
-bool CallSession::wait(int timeout_ms) {
-  if (program_.child) return program_.child->wait(timeout_ms) != TracedChild::Event::kNothing;
-  ::usleep(useconds_t(timeout_ms) * 1000);
-  return interrupted() || program_.client->gone();
 }
 
 void CallSession::stop() {
@@ -364,30 +382,12 @@ std::vector<std::string> CallSession::why_nothing() {
   return cmd::why_nothing(events, modules_, program_.client->exe());
 }
 
-void CallSession::say_end() const {
-  if (!program_.child || !program_.child->exited()) return;
-  // A program that ends by exit() removes its socket.
-  const std::string socket = program_.directory + "/" + serve::kSocketName;
-  if (::access(socket.c_str(), F_OK) != 0 || !program_.child->ended_as_another()) return;
-  std::fprintf(stderr,
-               "patchbay calls: the program has executed another one (%s), whose calls "
-               "are not seen\n",
-               printable(program_.child->last_name()).c_str());
-}
-
 // Of a process that goes on nothing is left behind.
 void CallSession::undo() {
   if (!uses_) return;
   uses_->release();
   say_what_stays(*program_.client);
   uses_.reset();
-}
-
-int CallSession::end() {
-  undo();
-  if (!program_.child) return kOk;
-  while (!program_.child->exited()) (void)program_.child->wait(-1);
-  return program_.child->exit_status();
 }
 
 }  // namespace patchbay::cmd

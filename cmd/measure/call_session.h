@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The process whose calls `patchbay calls` shows: its events are defined and enabled in an instance
+// A program whose calls `patchbay calls` shows: its events are defined and enabled in an instance
 // of their own, and taken back at the end.
 #pragma once
 
@@ -23,6 +23,7 @@ struct CallTarget {
   int pid = 0;
   std::vector<std::string> words;      // CMD
   std::vector<std::string> functions;  // -e
+  bool waits_for_functions = false;    // --follow: a program may lack some
   bool stacks = false;
   bool needs_begin = false;  // what is shown is not known of a whole call
   // Only calls that have failed are wanted, and that took so long: filters leave the others out.
@@ -32,13 +33,18 @@ struct CallTarget {
 
 class CallSession {
  public:
-  explicit CallSession(CallTarget target) : target_(std::move(target)) {}
+  // Both have to live on.
+  CallSession(const CallTarget& target, WatchedProgram& program)
+      : target_(target), program_(program) {}
   ~CallSession() { undo(); }
 
-  // Connects, or starts CMD, which is held; defines and enables.
+  // Connects, or starts CMD, which is held; defines and enables. Null: the program has none of the
+  // functions.
   Status prepare(std::unique_ptr<CallRings>* rings);
-  // From here on CMD runs.
-  Status release() { return program_.release(); }
+  // The same in a program that CMD has executed.
+  Status prepare_executed(std::unique_ptr<CallRings>* rings);
+  // -e of which the program has none, and the reason.
+  const std::vector<std::pair<std::string, Error>>& missing() const { return missing_; }
 
   struct EventKind {
     enum class What : uint8_t { kOther, kEntry, kReturn, kWhole, kStack, kCaught, kThrown };
@@ -57,17 +63,13 @@ class CallSession {
   AddressNames names() const;
   bool is_in_module(uint64_t address) const;
 
-  // True: the process has ended, or a signal asks us to end.
-  bool wait(int timeout_ms);
   // No more events come.
   void stop();
   std::vector<std::string> why_nothing();
   // About functions of libraries that were never loaded. `top`: the process's buffer.
   std::vector<std::string> never_came(const BufferFile& top);
-  // How it ended, where that says something about the lines.
-  void say_end() const;
-  // Takes back what was set up, waits for CMD. The exit status.
-  int end();
+  // Takes back what was set up in a process that goes on.
+  void undo();
 
  private:
   struct Function {
@@ -75,9 +77,11 @@ class CallSession {
     std::string returned;  // SYSTEM:EVENT of its return; "": there is none
   };
   Status connect();
+  Status set_up(std::unique_ptr<CallRings>* rings, bool may_miss);
   Status make_instance();
   WantedCalls wanted_calls() const;
-  Status define();
+  Status define(bool may_miss);
+  Status define_entries(bool may_miss);
   std::string free_name(const std::string& stem);
   std::string define_probe(const std::string& stem, const std::vector<std::string>& places,
                            const std::string& fetches);
@@ -88,14 +92,14 @@ class CallSession {
   Status filter();
   Status enable();
   Status read_formats(const BufferFile& top);
-  void undo();
 
-  const CallTarget target_;
-  WatchedProgram program_;
+  const CallTarget& target_;
+  WatchedProgram& program_;
   std::unique_ptr<ToolUses> uses_;  // of a process that goes on
   AppliedRequest applied_;
   std::string instance_;  // "instances/NAME/"
   std::vector<Function> functions_;
+  std::vector<std::pair<std::string, Error>> missing_;
   std::vector<std::string> available_;       // as available_events lists them
   std::string caught_event_, thrown_event_;  // SYSTEM:EVENT; "": there is none
   std::optional<EventCall> caught_;

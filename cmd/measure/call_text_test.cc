@@ -339,7 +339,8 @@ std::string lines_of(const CallLineOptions& options, bool with_table = false) {
   const auto entered = [&](int n) { return Record(entry).set(entry, "n", n); };
   const auto result = [&](int n) { return Record(returned).set(returned, "ret", n); };
   const CallTextContext context;
-  CallLines lines(options, functions, context);
+  CallTotals totals;
+  CallLines lines(options, functions, context, nullptr, &totals);
   OpenCalls calls(&lines);
   calls.enter(7, 1000, 0, 1, 0, entered(1).bytes());
   calls.enter(7, 2000, 1, 2, 0, entered(2).bytes());
@@ -351,7 +352,7 @@ std::string lines_of(const CallLineOptions& options, bool with_table = false) {
   calls.leave(8, 30001, 1, 2, result(-1).bytes());
   calls.enter(7, 40000, 1, 2, 0, entered(4).bytes());
   calls.finish(50000);
-  return with_table ? lines.table() : *lines.out();
+  return with_table ? totals.table() : *lines.out();
 }
 
 TEST(CallLines, OneLineACall) {

@@ -137,9 +137,10 @@ void OpenCalls::end_innermost(CallThread* thread, LiveCallEnd how, uint64_t ns,
   thread->open_of[thread->calls[thread->depth].function]--;
 }
 
-void OpenCalls::finish(uint64_t end_ns) {
+void OpenCalls::finish(uint64_t end_ns, const std::function<bool(int32_t tid)>& has_ended) {
   std::vector<CallThread*> threads;
-  for (auto& [tid, thread] : threads_) threads.push_back(&thread);
+  for (auto& [tid, thread] : threads_)
+    if (!has_ended || has_ended(tid)) threads.push_back(&thread);
   std::sort(threads.begin(), threads.end(),
             [](const CallThread* a, const CallThread* b) { return a->tid < b->tid; });
   for (CallThread* thread : threads) {

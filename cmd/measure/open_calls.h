@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -91,8 +92,8 @@ class OpenCalls {
              std::span<const uint8_t> record);
   // The innermost open call of a thread; null when there is none.
   LiveCall* innermost(int32_t tid);
-  // Ends what is open.
-  void finish(uint64_t end_ns);
+  // Ends what is open; of all threads, or of those that `has_ended` says.
+  void finish(uint64_t end_ns, const std::function<bool(int32_t tid)>& has_ended = {});
 
   size_t threads() const { return threads_.size(); }
   uint64_t without_return() const { return without_return_; }

@@ -3,64 +3,29 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <sys/inotify.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
 
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
-#include "cmd/record/follow_request.h"
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"
-#include "cmd/target/leftovers.h"
-#include "serve/held_directory.h"
+#include "cmd/target/follow_request.h"
 
 namespace patchbay::cmd {
 namespace {
 
 constexpr uint64_t kKbOfAllCpus = 8 * 1024, kFewestKb = 256;  // of a program that is executed
-constexpr int kMostEarlier = 1000;                            // DIR/PID.1 … (serve/directory.cc)
 
 uint64_t buffer_kb_for(const RecordOptions& options) {
   if (options.buffer_kb) return options.buffer_kb;
   const auto cpus = uint64_t(std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L));
   return std::max(kKbOfAllCpus / cpus, kFewestKb);
-}
-
-Status write_file(const std::string& path, const std::string& text) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd.valid() || ::write(fd.get(), text.data(), text.size()) != ssize_t(text.size()))
-    return sys_error("write " + path, errno);
-  return {};
-}
-
-// The texts behind a record, each with its NUL.
-std::vector<std::string> texts_in(std::string_view bytes) {
-  std::vector<std::string> texts;
-  while (!bytes.empty()) texts.emplace_back(cut_at(&bytes, '\0'));
-  return texts;
-}
-
-// DIR/tree-PID, new. A tool that has our number in another container may have that name.
-Result<std::string> make_tree(const std::string& runtime) {
-  const std::string path = runtime + "/" + abi::kFollowPrefix + std::to_string(::getpid());
-  remove_stale_trees(runtime, false);
-  for (int n = 0; n <= kMostEarlier; n++) {
-    const std::string one = n == 0 ? path : path + "." + std::to_string(n);
-    if (::mkdir(one.c_str(), 0700) == 0) return one;
-    if (errno != EEXIST) return sys_error("make " + one, errno);
-  }
-  return user_error(EEXIST, "There are too many directories " + path + ".N: remove some.");
 }
 
 bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
@@ -69,8 +34,7 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 struct FollowedPrograms::Image : RecordedPart {
   uint32_t number = 0;  // in images_
-  dev_t device = 0;     // of its directory
-  ino_t inode = 0;
+  ProgramDirectory directory;
   std::unique_ptr<serve::Client> client;  // null: it has ended
   AppliedRequest applied;
   std::set<pid_t> children;  // forked ones that have not executed anything
@@ -84,78 +48,18 @@ FollowedPrograms::FollowedPrograms(const RecordOptions& options) : options_(opti
 Result<std::unique_ptr<FollowedPrograms>> FollowedPrograms::make(const std::string& runtime,
                                                                  const RecordOptions& options) {
   std::unique_ptr<FollowedPrograms> made(new FollowedPrograms(options));
-  made->runtime_ = runtime;
   PB_ASSIGN(made->parts_, RecordingParts::beside(options, "--follow"));
-  PB_ASSIGN(made->directory_, make_tree(runtime));
-  const std::string& directory = made->directory_;
   FollowWishes wishes = wishes_of(options.request);
   wishes.buffer_size_kb = buffer_kb_for(options);
   wishes.overwrite = options.overwrite;
   wishes.only = options.only;
-  struct stat status;
-  if (::stat("/proc/self/ns/pid", &status) == 0) wishes.pid_namespace = status.st_ino;
-  PB_TRY(write_file(directory + "/" + abi::kFollowWanted, text_of(wishes)));
-  const std::string log = directory + "/" + abi::kFollowLog;
-  made->log_.reset(::open(log.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!made->log_.valid()) return sys_error("write " + log, errno);
-  if (::flock(made->log_.get(), LOCK_EX | LOCK_NB) != 0) return sys_error("lock " + log, errno);
-  PB_TRY(write_file(directory + "/" + abi::kFollowSlots, std::string(sizeof(abi::FollowSlots), 0)));
-  UniqueFd slots(::open((directory + "/" + abi::kFollowSlots).c_str(), O_RDWR | O_CLOEXEC));
-  void* const at =
-      ::mmap(nullptr, sizeof(abi::FollowSlots), PROT_READ | PROT_WRITE, MAP_SHARED, slots.get(), 0);
-  if (at == MAP_FAILED) return sys_error("map " + directory + "/" + abi::kFollowSlots, errno);
-  made->slots_ = Mapping(at, sizeof(abi::FollowSlots));
-  made->watch_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!made->watch_.valid() || ::inotify_add_watch(made->watch_.get(), log.c_str(), IN_MODIFY) < 0)
-    return sys_error("watch " + log, errno);
+  PB_ASSIGN(made->tree_, FollowTree::make(runtime, std::move(wishes)));
   return made;
 }
 
 FollowedPrograms::~FollowedPrograms() {
   for (const std::unique_ptr<Image>& image : images_)
-    if (image != images_.front() || first_ended_) remove_directory(*image);
-  remove_early_directories();
-  if (auto* slots = reinterpret_cast<abi::FollowSlots*>(slots_.data()))
-    __atomic_store_n(&slots->is_over, 1, __ATOMIC_RELEASE);
-  log_.reset();  // whoever executes something from here on does so without us
-  std::error_code ignored;
-  if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
-}
-
-void FollowedPrograms::find_directory(Image* image) const {
-  struct stat status;
-  if (::stat((runtime_ + "/" + std::to_string(image->part.pid)).c_str(), &status) != 0) return;
-  image->device = status.st_dev;
-  image->inode = status.st_ino;
-}
-
-// What the process has executed before was moved to DIR/PID.N, or is moved at this moment: its
-// successor has a directory of the same name then.
-void FollowedPrograms::remove_directory(const Image& image) const {
-  if (image.inode == 0) return;
-  const std::string path = runtime_ + "/" + std::to_string(image.part.pid);
-  for (int n = 0; n <= kMostEarlier; n++) {
-    const std::string one = n == 0 ? path : path + "." + std::to_string(n);
-    serve::HeldDirectory held = serve::HeldDirectory::open(one);
-    if (!held.is_held() && n > 0) return;
-    if (held.is(image.device, image.inode)) return held.remove();
-  }
-}
-
-// Of programs that were killed before they have said that they wait.
-void FollowedPrograms::remove_early_directories() const {
-  std::error_code error;
-  std::vector<std::filesystem::path> early;
-  for (const auto& entry : std::filesystem::directory_iterator(runtime_, error)) {
-    const int pid = std::atoi(entry.path().filename().c_str());
-    const bool is_before = entry.path().has_extension();  // PID.N, of a program before this one
-    if (pid <= 0 || (is_alive(pid) && !is_before)) continue;
-    // Who was killed, or executed another program, as soon as it had its directory.
-    if (::rmdir(entry.path().c_str()) == 0) continue;
-    const auto tree = std::filesystem::read_symlink(entry.path() / abi::kFollowTree, error);
-    if (!error && tree == directory_ && !is_alive(pid)) early.push_back(entry.path());
-  }
-  for (const auto& path : early) std::filesystem::remove_all(path, error);
+    if (image != images_.front() || first_ended_) image->directory.remove();
 }
 
 // --- what the agents say
@@ -168,7 +72,7 @@ void FollowedPrograms::first_runs(pid_t pid, const std::string& exe,
   image->part.begin_ns = raw_monotonic_ns();
   image->part.exe = exe;
   image->part.words = words;
-  find_directory(image.get());
+  image->directory = ProgramDirectory::find(tree_->runtime(), pid);
   raise_descriptor_limit();  // only now: the first one was not to inherit it
   keep_reserve();
   owner_[pid] = image.get();
@@ -176,27 +80,7 @@ void FollowedPrograms::first_runs(pid_t pid, const std::string& exe,
 }
 
 void FollowedPrograms::look() {
-  char events[4096];
-  while (::read(watch_.get(), events, sizeof events) > 0) {
-  }
-  char bytes[65536];
-  for (ssize_t count; (count = ::read(log_.get(), bytes, sizeof bytes)) > 0;)
-    unread_.append(bytes, size_t(count)), consumed_ += count;
-  forget_consumed();
-  size_t at = 0;
-  for (abi::FollowRecord record; unread_.size() - at >= sizeof record; at += record.size) {
-    std::memcpy(&record, unread_.data() + at, sizeof record);
-    const bool is_whole = record.size >= sizeof record && record.size <= abi::kMostFollowRecord;
-    if (!is_whole) {  // no agent writes such a one
-      unread_.clear();
-      return;
-    }
-    if (unread_.size() - at < record.size) break;
-    take(record, texts_in(std::string_view(unread_).substr(at + sizeof record,
-                                                           record.size - sizeof record)));
-  }
-  unread_.erase(0, at);
-  take_slots();
+  for (FollowSaid& said : tree_->read()) take(std::move(said));
   for (Image* image : live_)
     if (image->is_held && monotonic_ms() >= image->next_try) let_go(image);
   end_those_that_ended();
@@ -205,84 +89,53 @@ void FollowedPrograms::look() {
   });
 }
 
-// The log may lie in memory, and a recording last for days.
-void FollowedPrograms::forget_consumed() {
-  constexpr off_t kEnough = 1 << 20;
-  if (consumed_ - forgotten_ < kEnough) return;
-  (void)::fallocate(log_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, forgotten_,
-                    consumed_ - forgotten_);
-  forgotten_ = consumed_;
-}
-
-void FollowedPrograms::take_slots() {
-  const auto* slots = reinterpret_cast<const abi::FollowSlots*>(slots_.data());
-  const uint32_t taken = __atomic_load_n(&slots->taken, __ATOMIC_RELAXED);
-  for (uint32_t i = 0; i < std::min(taken, abi::kMostFollowSlots); i++) {
-    const abi::FollowSlot& slot = slots->slot[i];
-    if (!__atomic_load_n(&slot.is_written, __ATOMIC_ACQUIRE) || !slots_taken_.insert(i).second)
-      continue;
-    const auto text = [](const char* at, size_t size) {
-      return std::string(at, ::strnlen(at, size));
-    };
-    not_followed(slot.parent, {slot.pid, slot.time_ns, text(slot.path, sizeof slot.path),
-                               text(slot.reason, sizeof slot.reason), int32_t(slot.cpu),
-                               text(slot.comm, sizeof slot.comm)});
-  }
-}
-
-uint64_t FollowedPrograms::unnamed() const {
-  const auto* slots = reinterpret_cast<const abi::FollowSlots*>(slots_.data());
-  const uint32_t taken = __atomic_load_n(&slots->taken, __ATOMIC_RELAXED);
-  return taken - slots_taken_.size();
-}
-
 FollowedPrograms::Image* FollowedPrograms::owner_of(pid_t pid) const {
   const auto found = owner_.find(pid);
   return found == owner_.end() ? nullptr : found->second;
 }
 
-void FollowedPrograms::not_followed(pid_t parent, NotFollowed what) {
-  const Image* owner = owner_of(what.pid);
-  if (!owner) owner = owner_of(parent);  // the child of a vfork() is told of by nobody
+void FollowedPrograms::not_followed(const FollowSaid& said) {
+  NotFollowed what{said.pid,      said.time_ns,      said.texts[0],
+                   said.texts[1], int32_t(said.cpu), said.comm};
+  const Image* owner = owner_of(said.pid);
+  if (!owner) owner = owner_of(said.parent);  // the child of a vfork() is told of by nobody
   if (owner) what.part = owner->number;
   // Without an owner the number is one of another pid namespace; the rest is what no agent says.
   if (!owner || what.cpu >= ::sysconf(_SC_NPROCESSORS_CONF)) what.cpu = -1;
   not_followed_.push_back(std::move(what));
 }
 
-void FollowedPrograms::take(const abi::FollowRecord& record, std::vector<std::string> texts) {
-  switch (record.kind) {
+void FollowedPrograms::take(FollowSaid said) {
+  switch (said.kind) {
     case abi::FollowKind::kForked:
-      if (Image* image = owner_of(record.parent)) {
-        owner_[record.pid] = image;
-        if (image->client || image == images_.front().get()) image->children.insert(record.pid);
+      if (Image* image = owner_of(said.parent)) {
+        owner_[said.pid] = image;
+        if (image->client || image == images_.front().get()) image->children.insert(said.pid);
       }
       return;
     case abi::FollowKind::kNotFollowed:
-      texts.resize(2);
-      return not_followed(record.parent,
-                          {record.pid, record.time_ns, texts[0], texts[1], int32_t(record.cpu),
-                           std::string(record.comm, ::strnlen(record.comm, sizeof record.comm))});
+      return not_followed(said);
     case abi::FollowKind::kHasNothing:
       has_nothing_++;
-      return arrive(record, std::move(texts), false);
+      return arrive(said, false);
     case abi::FollowKind::kWaits:
-      return arrive(record, std::move(texts), true);
+      return arrive(said, true);
     case abi::FollowKind::kSays:
-      return hear(record, std::move(texts));
+      return hear(std::move(said));
+    default:  // of a tree that follows one process
+      return;
   }
 }
 
 // What the agent of a program, or of a forked child of it, could not do.
-void FollowedPrograms::hear(const abi::FollowRecord& record, std::vector<std::string> texts) {
-  if (texts.empty()) return;
-  const std::string sentence = texts.front();
-  Image* image = owner_of(record.pid);
-  const bool is_new = !image || (image->part.pid == record.pid && !image->is_early &&
+void FollowedPrograms::hear(FollowSaid said) {
+  const std::string sentence = said.texts.front();
+  Image* image = owner_of(said.pid);
+  const bool is_new = !image || (image->part.pid == said.pid && !image->is_early &&
                                  !image->client && !image->is_held);
   if (is_new) {
-    texts.erase(texts.begin());
-    arrive(record, std::move(texts), false);
+    said.texts.erase(said.texts.begin());
+    arrive(said, false);
     image = images_.back().get();
     image->is_early = true;
   }
@@ -297,7 +150,7 @@ void FollowedPrograms::let_go(Image* image) {
   } else {
     reserve_.reset();
     Result<std::unique_ptr<serve::Client>> client =
-        serve::Client::connect_directory(runtime_ + "/" + std::to_string(image->part.pid));
+        serve::Client::connect_directory(tree_->runtime() + "/" + std::to_string(image->part.pid));
     const bool goes = client.ok() && (*client)->resume().ok();
     image->is_held = !goes && is_alive(image->part.pid);
     client = user_error(0, "");
@@ -308,41 +161,39 @@ void FollowedPrograms::let_go(Image* image) {
 
 void FollowedPrograms::keep_reserve() { reserve_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-void FollowedPrograms::arrive(const abi::FollowRecord& record, std::vector<std::string> texts,
-                              bool waits) {
-  Image* before = owner_of(record.pid);
-  const bool is_early = before && before->part.pid == record.pid && before->is_early;
+void FollowedPrograms::arrive(const FollowSaid& said, bool waits) {
+  Image* before = owner_of(said.pid);
+  const bool is_early = before && before->part.pid == said.pid && before->is_early;
   if (before && !is_early) {
-    before->children.erase(record.pid);
-    if (before->part.pid == record.pid && !before->part.end_ns)
-      before->part.end_ns = record.time_ns;
+    before->children.erase(said.pid);
+    if (before->part.pid == said.pid && !before->part.end_ns) before->part.end_ns = said.time_ns;
   }
-  owner_.erase(record.pid);
+  owner_.erase(said.pid);
   if (!is_early) {
     images_.push_back(std::make_unique<Image>());
     images_.back()->number = uint32_t(images_.size() - 1);
   }
   Image* const image = is_early ? before : images_.back().get();
   image->is_early = false;
-  image->part.pid = record.pid;
-  image->part.parent = record.parent;
-  image->part.begin_ns = record.time_ns;
-  if (!texts.empty()) image->part.exe = texts[0];
-  if (!texts.empty()) image->part.words.assign(texts.begin() + 1, texts.end());
+  image->part.pid = said.pid;
+  image->part.parent = said.parent;
+  image->part.begin_ns = said.time_ns;
+  image->part.exe = said.exe();
+  image->part.words = said.words();
   if (waits) {
     Status ready = is_closing_ ? Status() : set_up(image);
-    if (is_closing_) find_directory(image);
+    if (is_closing_) image->directory = ProgramDirectory::find(tree_->runtime(), said.pid);
     if (!ready.ok()) image->part.note = ready.error().message();
     let_go(image);
     live_.push_back(image);
   }
-  owner_[record.pid] = image;
+  owner_[said.pid] = image;
 }
 
 // What the program has not, or cannot have, of the request keeps nothing else from being recorded.
 Status FollowedPrograms::set_up(Image* image) {
-  const std::string directory = runtime_ + "/" + std::to_string(image->part.pid);
-  find_directory(image);
+  image->directory = ProgramDirectory::find(tree_->runtime(), image->part.pid);
+  const std::string& directory = image->directory.path;
   PB_ASSIGN(image->client, serve::Client::connect_directory(directory));
   image->applied.on_missing = AppliedRequest::Missing::kAnyNamed;
   const RemarksOff quiet;
@@ -387,7 +238,7 @@ void FollowedPrograms::end_image(Image* image) {
   recorded_.insert(image->recorded.begin(), image->recorded.end());
   if (image->client && !image->client->gone()) leave(image);
   image->client.reset();
-  remove_directory(*image);
+  image->directory.remove();
   if (owner_of(image->part.pid) == image) owner_.erase(image->part.pid);
 }
 
@@ -443,13 +294,10 @@ std::vector<std::string> FollowedPrograms::failures() const {
 
 bool FollowedPrograms::has_more() const { return images_.size() > 1 || !not_followed_.empty(); }
 
-// Who executes something from here on does so without us, and nobody waits for us any more.
 void FollowedPrograms::close() {
   look();
   is_closing_ = true;
-  __atomic_store_n(&reinterpret_cast<abi::FollowSlots*>(slots_.data())->is_over, 1,
-                   __ATOMIC_RELEASE);
-  (void)::flock(log_.get(), LOCK_UN);
+  tree_->close();
   look();
   stop();
   for (size_t i = 1; i < images_.size(); i++)

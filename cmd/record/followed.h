@@ -22,12 +22,12 @@
 #include <string>
 #include <vector>
 
-#include "abi/follow_abi.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "cmd/record/record.h"
 #include "cmd/record/recording.h"
 #include "cmd/record/recording_parts.h"
+#include "cmd/target/follow_tree.h"
 #include "serve/client.h"
 #include "trace_dat/merge.h"
 
@@ -49,8 +49,10 @@ class FollowedPrograms {
   // Removes it, and the directories of the programs.
   ~FollowedPrograms();
 
-  const std::string& directory() const { return directory_; }  // for PATCHBAY_FOLLOW
-  int descriptor() const { return watch_.get(); }  // readable when there is something for look()
+  const std::string& directory() const { return tree_->directory(); }  // for PATCHBAY_FOLLOW
+  int descriptor() const {
+    return tree_->descriptor();
+  }  // readable when there is something for look()
   // The first program has ended, and its directory goes with the others.
   void first_ended() { first_ended_ = true; }
   // The first program runs now, in the directory DIR/PID.
@@ -81,7 +83,7 @@ class FollowedPrograms {
   FollowedTotals totals(const Recording& first) const;
   const std::vector<NotFollowed>& not_followed() const { return not_followed_; }
   // Programs that were not followed either, but have not found the room to say which they are.
-  uint64_t unnamed() const;
+  uint64_t unnamed() const { return tree_->unnamed(); }
   // -e and -l, by their text: what the first program has, and what it has not.
   void first_has(const std::set<std::string>& found, const std::vector<std::string>& missing) {
     found_ = found;
@@ -96,32 +98,23 @@ class FollowedPrograms {
   struct Image;
   explicit FollowedPrograms(const RecordOptions& options);
   Image* owner_of(pid_t pid) const;
-  void not_followed(pid_t parent, NotFollowed what);
-  void take(const abi::FollowRecord& record, std::vector<std::string> texts);
-  void arrive(const abi::FollowRecord& record, std::vector<std::string> texts, bool waits);
-  void hear(const abi::FollowRecord& record, std::vector<std::string> texts);
-  void forget_consumed();
-  void remove_early_directories() const;
+  void not_followed(const FollowSaid& said);
+  void take(FollowSaid said);
+  void arrive(const FollowSaid& said, bool waits);
+  void hear(FollowSaid said);
   Status set_up(Image* image);
   void let_go(Image* image);
   void keep_reserve();
   void leave(Image* image);
-  void take_slots();
   void end_image(Image* image);
   void end_those_that_ended();
   bool has_children(Image* image);
-  void find_directory(Image* image) const;
-  void remove_directory(const Image& image) const;
 
   const RecordOptions& options_;
-  std::string runtime_, directory_;
+  std::unique_ptr<FollowTree> tree_;
   RecordingParts parts_;
-  UniqueFd log_, watch_, reserve_;  // reserve_: a descriptor for the last need
-  Mapping slots_;
-  std::set<uint32_t> slots_taken_;
+  UniqueFd reserve_;  // a descriptor for the last need
   bool is_closing_ = false;
-  std::string unread_;
-  off_t consumed_ = 0, forgotten_ = 0;          // bytes of the log
   std::vector<std::unique_ptr<Image>> images_;  // the first is the first program
   std::vector<Image*> live_;                    // those that have or need something of us
   std::map<pid_t, Image*> owner_;               // of each process that is known: what it runs

@@ -179,6 +179,8 @@ Status TracedChild::release(serve::Client& client) {
   return {};
 }
 
+void TracedChild::note_program() { first_name_ = exited_ ? last_name_ : comm_of(pid_); }
+
 bool TracedChild::ended_as_another() const {
   return !first_name_.empty() && !last_name_.empty() && first_name_ != last_name_;
 }

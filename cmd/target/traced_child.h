@@ -51,6 +51,8 @@ class TracedChild {
   // main(): then it has executed another program, or has renamed itself. Valid when exited().
   const std::string& last_name() const { return last_name_; }
   bool ended_as_another() const;
+  // It has executed another program, which is known.
+  void note_program();
   // "exited with status 3", "was killed by signal 11 (Segmentation fault)".
   std::string how_it_ended() const;
 

@@ -50,12 +50,18 @@ Status WatchedProgram::attach(int pid, const AttachOptions& options) {
   return {};
 }
 
-Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buffer_kb,
-                             bool quiet) {
+Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buffer_kb, bool quiet,
+                             const std::optional<FollowWishes>& wishes) {
   PB_ASSIGN(std::vector<std::string> words, words_to_run(given));
   PB_ASSIGN(std::string runtime, serve::runtime_directory(true));
   remove_empty_leftovers(runtime);
-  PB_ASSIGN(EnvironmentList environment, agent_environment(words[0], runtime, buffer_kb, true));
+  if (wishes) {
+    FollowWishes of_buffer = *wishes;
+    of_buffer.buffer_size_kb = buffer_kb;
+    PB_ASSIGN(executed, ExecutedPrograms::make(runtime, std::move(of_buffer)));
+  }
+  PB_ASSIGN(EnvironmentList environment, agent_environment(words[0], runtime, buffer_kb, true,
+                                                           executed ? executed->directory() : ""));
   {
     QuietStreams streams(quiet);
     PB_ASSIGN(std::unique_ptr<TracedChild> started, TracedChild::start(words, environment));
@@ -64,7 +70,27 @@ Status WatchedProgram::start(const std::vector<std::string>& given, uint64_t buf
   directory = runtime + "/" + std::to_string(child->pid());
   PB_ASSIGN(std::unique_ptr<serve::Client> found, child->wait_for_agent(directory));
   client = std::move(found);
+  if (executed) executed->first_waits(child->pid());
   return {};
+}
+
+void WatchedProgram::adopt(ExecutedProgram& program) {
+  client = std::move(program.client);
+  directory = program.directory;
+}
+
+TracedChild::Event WatchedProgram::wait(int timeout_ms, ExecListener& listener) {
+  if (!executed) return child->wait(timeout_ms);
+  const TracedChild::Event event = child->wait(timeout_ms, executed->descriptor());
+  executed->look(listener, child->exited());
+  return event;
+}
+
+void WatchedProgram::stop_following(ExecListener& listener) {
+  if (!executed) return;
+  executed->look(listener, child->exited());
+  executed->close();
+  executed->look(listener, child->exited());
 }
 
 Status WatchedProgram::release() {
@@ -76,12 +102,14 @@ Status WatchedProgram::release() {
 WatchedProgram::~WatchedProgram() {
   client.reset();
   if (!child) return;
+  if (executed) executed->close();
   if (!released) child.reset();
   if (child && !child->exited()) ::kill(child->pid(), SIGTERM);
   for (int64_t end = monotonic_ms() + kEndingMs; child && !child->exited() && monotonic_ms() < end;)
     (void)child->wait(10);
   if (child && !child->exited()) ::kill(child->pid(), SIGKILL);
   while (child && !child->exited()) (void)child->wait(-1);
+  executed.reset();
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
 }

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/executed_programs.h"
 #include "cmd/target/traced_child.h"
 #include "serve/client.h"
 
@@ -20,15 +22,24 @@ struct WatchedProgram {
   std::unique_ptr<TracedChild> child;  // null: a process that ran already
   std::unique_ptr<serve::Client> client;
   std::string directory;  // DIR/PID
+  std::unique_ptr<ExecutedPrograms> executed;  // null: what it executes is not followed
   bool released = false;
 
   // The process `pid`, which gets the agent for as long as we look, when it has none; 0: the only
   // one that has an agent.
   Status attach(int pid, const AttachOptions& options = {});
   // `buffer_kb`: of one CPU. `quiet`: what the program prints does not disturb our screen.
-  Status start(const std::vector<std::string>& words, uint64_t buffer_kb, bool quiet);
+  // What it executes is followed, where that has anything of `wishes` (executed_programs.h).
+  Status start(const std::vector<std::string>& words, uint64_t buffer_kb, bool quiet,
+               const std::optional<FollowWishes>& wishes = std::nullopt);
+  // A program that one of ours has executed.
+  void adopt(ExecutedProgram& program);
   // From here on the program runs.
   Status release();
+  // As TracedChild::wait(); `listener` hears what it executes meanwhile.
+  TracedChild::Event wait(int timeout_ms, ExecListener& listener);
+  // What it executes is not followed any more.
+  void stop_following(ExecListener& listener);
   bool ended() const { return client->gone() || (child && child->exited()); }
   // A program that we have started ends with us. One that is still held has never run. Its
   // directory is removed.

@@ -38,6 +38,9 @@ enum class FollowKind : uint32_t {
   kNotFollowed = 3,  // texts: the program's path, the reason. It is going to run without an agent.
   kForked = 4,       // no texts: `pid` is a forked child of `parent`
   kSays = 5,         // texts: a sentence, exe, words. The agent's, which the program must not see.
+  // Of FollowSlots::only_pid alone:
+  kExecutes = 6,  // texts: the program's path. It is going to run, when `seen` is above `ticket`.
+  kStays = 7,     // no texts. That has failed: the process goes on with the program that it had.
 };
 
 inline constexpr uint32_t kFollowNoCpu = ~uint32_t{0};
@@ -47,7 +50,7 @@ struct FollowRecord {
   int32_t pid, parent;
   uint64_t time_ns;  // CLOCK_MONOTONIC
   uint32_t cpu;      // that it was written on; or kFollowNoCpu
-  uint32_t reserved;
+  uint32_t ticket;   // of kExecutes
   char comm[16];
 };
 static_assert(sizeof(FollowRecord) == 48);
@@ -69,7 +72,12 @@ inline constexpr uint32_t kMostFollowSlots = 63;
 struct FollowSlots {
   uint32_t is_over;  // atomic; 1: the tool wants nothing any more
   uint32_t taken;    // atomic; also those for which there was no slot
-  uint8_t reserved[248];
+  // Not 0: this process alone is followed, and what counts inside it is looked at before it
+  // executes anything: it takes a ticket, says so in the log, and waits until `seen` is above that.
+  int32_t only_pid;
+  uint32_t tickets;  // atomic; how many are taken
+  uint32_t seen;     // atomic, a futex; how many the tool has seen
+  uint8_t reserved[236];
   FollowSlot slot[kMostFollowSlots];
 };
 static_assert(sizeof(FollowSlots) == 16384);

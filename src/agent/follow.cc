@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -99,9 +100,15 @@ bool has_file_limit() { return has_limit_below(RLIMIT_FSIZE, uint64_t{1} << 28);
 
 class LogRecord {
  public:
-  LogRecord(abi::FollowKind kind, long pid, long parent) {
-    record_ = {
-        sizeof record_, kind, int32_t(pid), int32_t(parent), raw_monotonic_ns(), raw_cpu(), 0, ""};
+  LogRecord(abi::FollowKind kind, long pid, long parent, uint32_t ticket = 0) {
+    record_ = {.size = sizeof record_,
+               .kind = kind,
+               .pid = int32_t(pid),
+               .parent = int32_t(parent),
+               .time_ns = raw_monotonic_ns(),
+               .cpu = raw_cpu(),
+               .ticket = ticket,
+               .comm = ""};
     raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(record_.comm));
   }
 
@@ -307,12 +314,64 @@ const char* preload_reason(char* const* environment) {
 }
 
 // fexecve() has no path: that of the file.
-__attribute__((noinline)) void tell_descriptor_not_followed(int fd, const char* reason) {
-  const RawDescriptorPath name(fd);
-  char path[1024] = "";
-  (void)raw_syscall(SYS_readlinkat, AT_FDCWD, raw_pointer(name.text()), raw_pointer(path),
-                    sizeof path - 1);
-  tell_not_followed(path[0] ? path : name.text(), reason);
+struct ExecPath {
+  explicit ExecPath(const ExecCall& call) {
+    raw_copy(text, sizeof text, call.path);
+    if (text[0]) return;
+    const RawDescriptorPath name(call.directory);
+    (void)raw_syscall(SYS_readlinkat, AT_FDCWD, raw_pointer(name.text()), raw_pointer(text),
+                      sizeof text - 1);
+    if (!text[0]) raw_copy(text, sizeof text, name.text());
+  }
+  char text[1024] = "";
+};
+
+__attribute__((noinline)) void tell_exec_not_followed(const ExecCall& call, const char* reason) {
+  tell_not_followed(ExecPath(call).text, reason);
+}
+
+// --- a process that is followed alone
+
+bool is_followed_alone() {
+  return g_session.slots && __atomic_load_n(&g_session.slots->only_pid, __ATOMIC_RELAXED) != 0;
+}
+
+// Its children are left alone.
+bool is_other_than_followed() {
+  return is_followed_alone() &&
+         __atomic_load_n(&g_session.slots->only_pid, __ATOMIC_RELAXED) != raw_syscall(SYS_getpid);
+}
+
+// What this process has counted goes with its program. A tool that is stopped is not waited for
+// longer than by who starts.
+void wait_until_seen(uint32_t ticket) {
+  constexpr uint64_t kMostNs = 60'000'000'000;
+  abi::FollowSlots* const slots = g_session.slots;
+  for (const uint64_t begin_ns = raw_monotonic_ns(); raw_monotonic_ns() - begin_ns < kMostNs;) {
+    const uint32_t seen = __atomic_load_n(&slots->seen, __ATOMIC_ACQUIRE);
+    if (int32_t(seen - ticket) > 0 || __atomic_load_n(&slots->is_over, __ATOMIC_ACQUIRE)) return;
+    if (look_for_tool() != Tool::kThere) return;
+    const int64_t second[2] = {1, 0};
+    (void)raw_syscall(SYS_futex, raw_pointer(&slots->seen), FUTEX_WAIT, seen, raw_pointer(second));
+  }
+}
+
+__attribute__((noinline)) void tell_of_exec(const ExecCall& call) {
+  const uint32_t ticket = __atomic_fetch_add(&g_session.slots->tickets, 1, __ATOMIC_RELAXED);
+  bool is_told = false;
+  {
+    LogRecord record(abi::FollowKind::kExecutes, raw_syscall(SYS_getpid), raw_syscall(SYS_getppid),
+                     ticket);
+    record.add(ExecPath(call).text);
+    is_told = record.append();
+  }
+  if (is_told) wait_until_seen(ticket);
+}
+
+__attribute__((noinline)) long tell_of_failure(long result) {
+  (void)LogRecord(abi::FollowKind::kStays, raw_syscall(SYS_getpid), raw_syscall(SYS_getppid))
+      .append();
+  return result;
 }
 
 // posix_spawn()'s child has 32 KB of stack.
@@ -342,7 +401,8 @@ long execute_as_followed(const ExecCall& call) {
       (!exec_list_is_readable(call.environment) || exec_only_lists(call.environment)))
     return call_exec(call, call.environment);
   Tool tool = is_confined ? Tool::kOutOfReach : look_for_tool();
-  if (tool == Tool::kGone) return call_exec(call, call.environment);
+  if (tool == Tool::kGone || is_other_than_followed()) return call_exec(call, call.environment);
+  const bool is_in_reach = tool == Tool::kThere;
   if (tool == Tool::kThere && !reaches_log_after_exec()) tool = Tool::kOutOfReach;
   ExecDecision decision = not_followed(kConfined);
   if (!is_confined)
@@ -352,11 +412,12 @@ long execute_as_followed(const ExecCall& call) {
     if (const char* reason = preload_reason(call.environment)) decision = not_followed(reason);
   if (decision.follow)
     if (const char* reason = limit_reason()) decision = not_followed(reason);
-  if (decision.follow) return call_with_agent(call, decision.runtime_first);
-  if (decision.reason && call.path[0]) tell_not_followed(call.path, decision.reason);
-  if (decision.reason && !call.path[0])
-    tell_descriptor_not_followed(call.directory, decision.reason);
-  return call_exec(call, call.environment);
+  const bool is_told = is_followed_alone() && is_in_reach && (decision.follow || decision.reason);
+  if (is_told) tell_of_exec(call);
+  if (decision.reason) tell_exec_not_followed(call, decision.reason);
+  const long result = decision.follow ? call_with_agent(call, decision.runtime_first)
+                                      : call_exec(call, call.environment);
+  return is_told ? tell_of_failure(result) : result;
 }
 
 // What is done here has up to 20 KB on the stack. A thread's, and a child's of posix_spawn(), have

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/record/follow_request.h"
+#include "cmd/target/follow_request.h"
 
 #include <gtest/gtest.h>
 

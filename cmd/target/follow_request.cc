@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cmd/record/follow_request.h"
+#include "cmd/target/follow_request.h"
 
 #include <algorithm>
 #include <string>
@@ -54,6 +54,19 @@ void add_filter(const std::string& line, FollowWishes* wishes) {
 }
 
 }  // namespace
+
+FollowWishes wishes_of(const std::vector<EventRequest>& events) {
+  FollowWishes wishes;
+  for (const EventRequest& event : events) add_event(event, &wishes);
+  return wishes;
+}
+
+FollowWishes wishes_of_filter(const std::vector<std::string>& lines) {
+  FollowWishes wishes;
+  wishes.all = lines.empty();
+  for (const std::string& line : lines) add_filter(line, &wishes);
+  return wishes;
+}
 
 FollowWishes wishes_of(const TraceRequest& request) {
   FollowWishes wishes;
