@@ -115,9 +115,9 @@ void Terminal::show(const std::string& screen) {
   write_all(text.data(), text.size());
 }
 
-int Terminal::next_byte(int timeout_ms) {
-  pollfd polled{STDIN_FILENO, POLLIN, 0};
-  if (::poll(&polled, 1, timeout_ms) <= 0) return -1;
+int Terminal::next_byte(int timeout_ms, int until) {
+  pollfd polled[] = {{STDIN_FILENO, POLLIN, 0}, {until, POLLIN, 0}};
+  if (::poll(polled, 2, timeout_ms) <= 0 || !polled[0].revents) return -1;
   unsigned char byte = 0;
   ssize_t count = ::read(STDIN_FILENO, &byte, 1);
   if (count == 0 || (count < 0 && errno == EIO)) g_ended = 1;  // hung up
@@ -144,8 +144,8 @@ int Terminal::escape_sequence() {
   return kKeyNone;
 }
 
-int Terminal::key(int timeout_ms) {
-  int byte = next_byte(timeout_ms);
+int Terminal::key(int timeout_ms, int until) {
+  int byte = next_byte(timeout_ms, until);
   if (byte < 0) return kKeyNone;
   if (byte == '\033') return escape_sequence();
   return byte == 8 ? kKeyBackspace : byte;

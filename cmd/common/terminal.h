@@ -30,7 +30,8 @@ class Terminal {
   // them is erased.
   void show(const std::string& screen);
   // The next key, waiting for at most `timeout_ms`; kKeyNone: none came, or the size has changed.
-  int key(int timeout_ms);
+  // `until`: another descriptor that ends the wait when it can be read; -1: none.
+  int key(int timeout_ms, int until = -1);
   // Gives the terminal back while we are stopped (Ctrl-Z).
   void suspend();
   // A signal (SIGTERM, SIGHUP, SIGINT from elsewhere) asks us to end; so does a terminal that is
@@ -39,7 +40,7 @@ class Terminal {
 
  private:
   Terminal() = default;
-  int next_byte(int timeout_ms);
+  int next_byte(int timeout_ms, int until = -1);
   int escape_sequence();
 };
 

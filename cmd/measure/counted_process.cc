@@ -67,11 +67,18 @@ std::string hist_of_file(const std::string& text, const std::string& listing) {
 
 // --- its beginning
 
-Status CountedProcess::start(const std::vector<std::string>& words, bool quiet) {
-  PB_TRY(program_.start(words, kBufferKb, quiet));
+Status CountedProcess::start(const std::vector<std::string>& words, bool quiet,
+                             const std::optional<FollowWishes>& wishes) {
+  PB_TRY(program_.start(words, kBufferKb, quiet, wishes));
   pid_ = client().pid();
   exe_ = client().exe();
   return {};
+}
+
+void CountedProcess::adopt(ExecutedProgram& program) {
+  program_.adopt(program);
+  pid_ = client().pid();
+  exe_ = program.exe;
 }
 
 Status CountedProcess::attach(int pid, int wait_ms) {
@@ -215,6 +222,17 @@ void CountedProcess::note_end() {
   const std::string link = "/proc/" + std::to_string(pid_) + "/exe";
   const ssize_t length = ::readlink(link.c_str(), path, sizeof path);
   if (length > 0) successor_.assign(path, size_t(length));
+}
+
+std::string CountedProcess::end_by_exec(const std::string& successor, bool was_looked_at) {
+  successor_ = successor;
+  ended_ms_ = monotonic_ms();
+  has_left_ = true;
+  program_.client.reset();
+  if (was_looked_at || plan_.histograms.empty()) return "";
+  return "has executed another one (" + successor + "); " +
+         (looked_ms_ ? counted_before_text(ended_ms_ - looked_ms_)
+                     : "what it counted before is lost");
 }
 
 std::string CountedProcess::lost_text() {

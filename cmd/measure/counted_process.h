@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,12 +35,18 @@ class CountedProcess {
   // something to take back. 0: the only one that has an agent. `wait_ms`: for another command that
   // sets it up.
   Status attach(int pid, int wait_ms = ToolUses::kMostWaitMs);
-  // `quiet`: what the program prints does not disturb our screen.
-  Status start(const std::vector<std::string>& words, bool quiet);
+  // `quiet`: what the program prints does not disturb our screen. What it executes is followed
+  // where it has anything of `wishes`.
+  Status start(const std::vector<std::string>& words, bool quiet,
+               const std::optional<FollowWishes>& wishes = std::nullopt);
+  // A program that one of ours has executed, and that is held before main().
+  void adopt(ExecutedProgram& program);
   Status release() { return program_.release(); }  // the program runs
 
   serve::Client& client() { return *program_.client; }
   TracedChild* child() const { return program_.child.get(); }
+  WatchedProgram& program() { return program_; }
+  const WatchedProgram& program() const { return program_; }
   int pid() const { return pid_; }
   const std::string& exe() const { return exe_; }
 
@@ -59,6 +66,9 @@ class CountedProcess {
   // What it has counted at its end; of one that goes on, until now. Returns what is wrong with that
   // as the end of a sentence about the process; mostly nothing.
   std::string look_last();
+  // The process has executed another program. The last counts are those of the last look. The same
+  // sentence; `was_looked_at`: right before.
+  std::string end_by_exec(const std::string& successor, bool was_looked_at);
   void leave();
 
   // One for each histogram of the plan, as they were at the last look.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
@@ -11,6 +12,12 @@
 #include "cmd/measure/looks.h"
 
 namespace patchbay::cmd {
+namespace {
+
+// "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
+std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+}  // namespace
 
 // --- who they are
 
@@ -26,9 +33,9 @@ Status CountedProcesses::begin(bool quiet) {
     raise_descriptor_limit();
     return taken_.begin(target_.processes);
   }
+  if (!target_.words.empty()) return start(quiet);
   auto member = std::make_unique<CountedProcess>();
-  PB_TRY(target_.words.empty() ? member->attach(target_.processes.only_pid())
-                               : member->start(target_.words, quiet));
+  PB_TRY(member->attach(target_.processes.only_pid()));
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
   PB_TRY(member->apply(plan, target_.verbose));
   members_.push_back(std::move(member));
@@ -41,18 +48,130 @@ Status CountedProcesses::add(const RunningProcess& process) {
   PB_TRY(member->attach(process.pid, wait_ms));
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
   PB_TRY(member->apply_summable(plan, target_.verbose && members_.empty()));
-  if (!members_.empty() && members_.front()->listings() != member->listings())
-    return user_error(EINVAL, "the table '" + member->listings().front() +
-                                  "' is not that of process " +
-                                  std::to_string(members_.front()->pid()) + ", '" +
-                                  members_.front()->listings().front() + "'");
-  if (!members_.empty() && members_.front()->types() != member->types())
-    return user_error(EINVAL, "its fields are other ones (" + join(member->types(), "; ") +
-                                  ") than those of process " +
-                                  std::to_string(members_.front()->pid()) + " (" +
-                                  join(members_.front()->types(), "; ") + ")");
+  PB_TRY(compare(*member));
   members_.push_back(std::move(member));
   return {};
+}
+
+// With the first one.
+Status CountedProcesses::compare(const CountedProcess& member) {
+  if (!reference_) {
+    reference_ = {member.pid(), member.listings(), member.types(), member.shapes()};
+    return {};
+  }
+  const std::string whose = target_.words.empty() ? "of process " + std::to_string(reference_->pid)
+                                                  : "of the program before";
+  if (reference_->listings != member.listings())
+    return user_error(EINVAL, "the table '" + member.listings().front() + "' is not that " + whose +
+                                  ", '" + reference_->listings.front() + "'");
+  if (reference_->types != member.types())
+    return user_error(EINVAL, "its fields are other ones (" + join(member.types(), "; ") +
+                                  ") than those " + whose + " (" + join(reference_->types, "; ") +
+                                  ")");
+  return {};
+}
+
+// --- CMD, and what it executes
+
+Status CountedProcesses::start(bool quiet) {
+  shows_each_ = false;
+  members_.push_back(std::make_unique<CountedProcess>());
+  CountedProcess* const first = members_.front().get();
+  PB_TRY(first->start(target_.words, quiet, target_.wishes));
+  const Status ready = set_up_own(first);
+  if (ready.ok()) current_ = first;
+  if (ready.ok() || ready.error().errno_value != ENOENT) return ready;
+  if (target_.waits_for_events) return add_program(first->exe(), &lacking_), Status();
+  return user_error(ENOENT, ready.error().message() +
+                                "\n(--follow waits for it in the programs that are executed)");
+}
+
+// What cannot be added up is counted in one program alone.
+Status CountedProcesses::set_up_own(CountedProcess* member) {
+  PB_ASSIGN(const HistPlan plan, prepare_(*member));
+  const bool is_first = !reference_;
+  if (is_first && target_.verbose) std::fprintf(stderr, "%s", plan.commands().c_str());
+  if (!is_summable_)
+    return user_error(EINVAL, "what the actions of a table keep is of one program");
+  const Status summable = member->apply_summable(plan, false);
+  if (!summable.ok() && !is_first) return summable;
+  if (!summable.ok()) {
+    is_summable_ = false;
+    PB_TRY(member->apply(plan, false));
+  }
+  const auto is_as_asked = [](const HistPlan::Write& write) {
+    Result<std::string> text = summable_definition(write.text);
+    return text.ok() && *text == write.text;
+  };
+  if (is_first && is_summable_)
+    is_as_asked_ =
+        std::all_of(plan.writes.begin(), plan.writes.end(), [&](const HistPlan::Write& write) {
+          const std::string event = directory_of(write.path);
+          return std::count(plan.histograms.begin(), plan.histograms.end(), event) == 0 ||
+                 is_as_asked(write);
+        });
+  return compare(*member);
+}
+
+void CountedProcesses::end_current(const std::string& successor) {
+  CountedProcess* const old = std::exchange(current_, nullptr);
+  const bool was_looked_at = std::exchange(was_looked_at_, false);
+  if (!old) return;
+  const std::string loss = old->end_by_exec(successor, was_looked_at);
+  if (!loss.empty()) losses_.push_back("the program " + loss);
+  done_.insert(old);
+  if (!is_summable_) return;
+  add_to_gone(old);
+  const bool is_taken = std::all_of(old->texts().begin(), old->texts().end(),
+                                    [](const std::string& text) { return text.empty(); });
+  if (!is_taken || old == members_.front().get()) return;
+  done_.erase(old);
+  std::erase_if(members_, [old](const auto& member) { return member.get() == old; });
+}
+
+void CountedProcesses::executed(ExecutedProgram program) {
+  end_current(program.exe);
+  child()->note_program();
+  if (!program.client && program.reason.empty()) return add_program(program.exe, &lacking_);
+  const auto lose = [&](const std::string& why) {
+    losses_.push_back("the program has executed another one (" + program.exe +
+                      "), whose calls are not counted: " + why);
+  };
+  if (!program.client) return lose(program.reason);
+  const RemarksOff quiet;
+  auto member = std::make_unique<CountedProcess>();
+  member->adopt(program);
+  const Status ready = set_up_own(member.get());
+  if (ready.ok()) {
+    add_program(program.exe, &also_);
+    current_ = member.get();
+    members_.push_back(std::move(member));
+    return;
+  }
+  if (ready.error().errno_value == ENOENT)
+    add_program(program.exe, &lacking_);
+  else
+    lose(ready.error().message());
+  apart_ = std::move(member);
+}
+
+int CountedProcesses::descriptor() const {
+  const CountedProcess* const first = members_.empty() ? nullptr : members_.front().get();
+  const ExecutedPrograms* const executed = first ? first->program().executed.get() : nullptr;
+  return executed ? executed->descriptor() : -1;
+}
+
+std::vector<std::string> CountedProcesses::take_about_executed() {
+  std::vector<std::string> sentences;
+  if (!also_.empty())
+    sentences.push_back("the program has executed " + list_of_programs(also_) + ", which " +
+                        (also_.size() == 1 ? "is" : "are") + " counted, too");
+  if (!lacking_.empty() && is_counting())
+    sentences.push_back(list_of_programs(lacking_) + (lacking_.size() == 1 ? " has" : " have") +
+                        " nothing of what is counted");
+  if (ExecutedPrograms* const executed = members_.front()->program().executed.get())
+    for (std::string& one : executed->take_sentences()) sentences.push_back(std::move(one));
+  return sentences;
 }
 
 // --- their counts
@@ -79,7 +198,8 @@ void CountedProcesses::note_last(CountedProcess* member) {
 
 // In a group many may come and end.
 void CountedProcesses::add_to_gone(CountedProcess* member) {
-  const std::vector<HistSumShape>& shapes = members_.front()->shapes();
+  if (!reference_ || member->texts().empty()) return;
+  const std::vector<HistSumShape>& shapes = reference_->shapes;
   gone_.resize(shapes.size());
   std::vector<std::string> sums;
   for (size_t i = 0; i < shapes.size(); i++) {
@@ -93,7 +213,9 @@ void CountedProcesses::add_to_gone(CountedProcess* member) {
 // First those that count already: taking others in takes time. What fails now is looked at again.
 void CountedProcesses::look() {
   for (const auto& member : members_)
-    if (!member->ended())
+    if (done_.contains(member.get()))
+      continue;
+    else if (!member->ended())
       (void)member->look();
     else if (is_several())
       note_last(member.get());
@@ -112,14 +234,17 @@ Status CountedProcesses::release() { return members_.front()->release(); }
 std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) const {
   if (members_.empty()) return {};
   const CountedProcess& first = *members_.front();
-  if (!is_several()) return first.texts();
+  if (!is_several() && (!child() || !is_summable_)) return first.texts();
+  if (!reference_) return {};
+  if (!is_several() && is_as_asked_ && members_.size() == 1 && gone_.empty()) return first.texts();
   std::vector<std::string> sums;
-  for (size_t i = 0; i < first.texts().size(); i++) {
+  for (size_t i = 0; i < reference_->shapes.size(); i++) {
     std::vector<std::string> texts;
     if (!one && !gone_.empty()) texts.push_back(gone_[i]);
     for (const auto& member : members_)
-      if (!one || member.get() == one) texts.push_back(member->texts()[i]);
-    sums.push_back(hist_sum(texts, first.shapes()[i]));
+      if ((!one || member.get() == one) && i < member->texts().size())
+        texts.push_back(member->texts()[i]);
+    sums.push_back(hist_sum(texts, reference_->shapes[i]));
   }
   return sums;
 }

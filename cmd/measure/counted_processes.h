@@ -9,10 +9,14 @@
 //
 // Of control groups those that come are taken in at the next look. A process whose histograms are
 // not those of the first one, or that lacks the event, is refused.
+//
+// A program that is started may execute others in its place (executed_programs.h). Each is a member
+// of its own, whose tables are added up in the same way; the first one stays, as it has CMD.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,7 +29,7 @@
 
 namespace patchbay::cmd {
 
-class CountedProcesses {
+class CountedProcesses : public ExecListener {
  public:
   // Defines what the plan is about in a process, and makes it.
   using Prepare = std::function<Result<HistPlan>(CountedProcess&)>;
@@ -36,6 +40,14 @@ class CountedProcesses {
   Status begin(bool quiet);
   Status release();  // CMD runs
   TracedChild* child() const { return members_.empty() ? nullptr : members_.front()->child(); }
+  // Waits for CMD, as TracedChild::wait().
+  TracedChild::Event wait(int timeout_ms) {
+    return members_.front()->program().wait(timeout_ms, *this);
+  }
+  int descriptor() const;  // readable when wait() has something to do; -1: nothing is followed
+  int exit_status() { return members_.front()->program().exit_status(); }  // of CMD
+  // What CMD executes from here on is not counted.
+  void stop_following() { members_.front()->program().stop_following(*this); }
 
   void look();
   // All have ended, and no others can come.
@@ -48,14 +60,36 @@ class CountedProcesses {
   // A text for each histogram; of several what `member` (none: all) has counted, in the form that
   // was asked for. Empty: there is nothing yet.
   std::vector<std::string> texts(const CountedProcess* member = nullptr) const;
+  // The tables of some process are there, or were.
+  bool is_counting() const { return reference_.has_value(); }
+  // The program that CMD is; null: it is not counted.
+  CountedProcess* current() const { return current_; }
+  // Sentences about what CMD has executed.
+  std::vector<std::string> take_about_executed();
 
   const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
   // Sentences about processes whose last counts are missing, or old. Each is taken once.
   std::vector<std::string> take_losses() { return std::exchange(losses_, {}); }
   std::string waits_for() const { return taken_.waits_for(); }
 
+  // ExecListener:
+  void before_exec() override { was_looked_at_ = current_ && current_->look().ok(); }
+  void stays() override { was_looked_at_ = false; }
+  void executed(ExecutedProgram program) override;
+  bool current_is_gone() const override { return !current_ || current_->ended(); }
+
  private:
+  // What the tables of all have in common.
+  struct Reference {
+    int pid;
+    std::vector<std::string> listings, types;
+    std::vector<HistSumShape> shapes;
+  };
   Status add(const RunningProcess& process);
+  Status start(bool quiet);
+  Status set_up_own(CountedProcess* member);
+  Status compare(const CountedProcess& member);
+  void end_current(const std::string& successor);
   void note_last(CountedProcess* member);
   void add_to_gone(CountedProcess* member);
 
@@ -67,6 +101,15 @@ class CountedProcesses {
   std::vector<std::string> gone_;  // the sums of those that have ended, and have no texts any more
   std::set<const CountedProcess*> done_;  // whose last counts are there
   std::vector<std::string> losses_;
+  std::optional<Reference> reference_;
+  // Of CMD:
+  CountedProcess* current_ = nullptr;
+  bool was_looked_at_ = false;             // right before it executes something
+  bool is_summable_ = true;                // else it is counted alone
+  bool is_as_asked_ = false;               // the texts of one are what was asked for
+  std::unique_ptr<CountedProcess> apart_;  // what it has executed last and is not counted
+  // Names of programs that were executed and are counted, and of those that lack the event.
+  std::vector<std::string> also_, lacking_;
 };
 
 }  // namespace patchbay::cmd

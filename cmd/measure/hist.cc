@@ -11,12 +11,13 @@
 #include "cmd/measure/hist_entries.h"
 #include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
+#include "cmd/target/follow_request.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr Option kOptions[] = {kPerProcessOption, kHistJsonOption, kHistOutputOption, kDelayOption,
-                               kVerboseOption};
+constexpr Option kOptions[] = {kPerProcessOption, kHistJsonOption,   kHistOutputOption,
+                               kDelayOption,      kHistFollowOption, kVerboseOption};
 
 struct HistOptions {
   HistTarget target;
@@ -117,6 +118,7 @@ int run_hist(int argc, char** argv) {
   HistOptions options;
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
+  options.target.wishes = wishes_of(std::vector<EventRequest>{{options.event, ""}});
   HistSession session("hist", options.target,
                       [&](CountedProcess& process) { return prepare(options, process); });
   return session.run([&](const std::vector<std::string>& texts) {

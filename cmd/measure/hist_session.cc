@@ -65,8 +65,8 @@ void HistSession::say_news() {
 // A program that is killed leaves nothing, so it is looked at while it runs.
 void HistSession::watch_quietly() {
   for (LookPause pause(kFirstLookMs, kMostLookMs); !interrupted();) {
-    if (TracedChild* const child = processes_.child()) {
-      if (child->wait(pause.ms()) != TracedChild::Event::kNothing) return;
+    if (processes_.child()) {
+      if (processes_.wait(pause.ms()) != TracedChild::Event::kNothing) return;
     } else {
       ::usleep(useconds_t(pause.ms()) * 1000);
       if (interrupted()) return;
@@ -95,15 +95,17 @@ void HistSession::watch_on_screen(const Show& show) {
   const auto delay_ms = int64_t(target_.delay * 1000);
   std::string shown;
   for (int64_t next_ms = 0; !(*terminal)->ended() && !interrupted();) {
-    TracedChild* const child = processes_.child();
-    if (child ? child->wait(0) != TracedChild::Event::kNothing : processes_.ended()) return;
+    if (processes_.child() ? processes_.wait(0) != TracedChild::Event::kNothing
+                           : processes_.ended())
+      return;
     if (monotonic_ms() >= next_ms) {
       next_ms = monotonic_ms() + delay_ms;
       processes_.look();
       shown = on_screen(show);
     }
     (*terminal)->show(shown);
-    const int key = (*terminal)->key(int(std::clamp<int64_t>(next_ms - monotonic_ms(), 1, 100)));
+    const int key = (*terminal)->key(int(std::clamp<int64_t>(next_ms - monotonic_ms(), 1, 100)),
+                                     processes_.descriptor());
     if (key == 'q' || key == 3) return;
     if (key == 26) (*terminal)->suspend();
     if ((key == '[' || key == ']') && processes_.is_several()) {
@@ -156,16 +158,43 @@ Status HistSession::write_result(const std::string& text) const {
   return sys_error("write " + (file == stdout ? "standard output" : target_.output), errno);
 }
 
-// Nothing was counted in any process: says why of the first.
-void HistSession::say_why_nothing() {
+void HistSession::say(const std::vector<std::string>& sentences) const {
+  for (const std::string& sentence : sentences)
+    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
+}
+
+// Nothing was counted in any process: why, of the first.
+std::vector<std::string> HistSession::why_nothing() const {
+  if (processes_.child()) {
+    for (const std::string& text : processes_.texts())
+      if (text.find("\n    Hits: 0\n") == text.npos) return {};
+    return processes_.current() ? processes_.current()->why_nothing() : std::vector<std::string>();
+  }
   std::vector<std::string> sentences;
   for (const auto& member : processes_.members()) {
     std::vector<std::string> own = member->why_nothing();
-    if (own.empty()) return;
+    if (own.empty()) return {};
     if (sentences.empty()) sentences = std::move(own);
   }
-  for (const std::string& sentence : sentences)
-    std::fprintf(stderr, "patchbay %s: %s\n", command_.c_str(), printable(sentence).c_str());
+  return sentences;
+}
+
+int HistSession::finish(const Show& show) {
+  TracedChild* const child = processes_.child();
+  if (child) processes_.stop_following();
+  processes_.look_last();
+  say_news();
+  if (processes_.members().empty()) return fail(command_, "no process was counted.");
+  if (child && !processes_.is_counting()) {
+    (void)fail(command_, "no program had what is to be counted.");
+    const int status = processes_.exit_status();
+    return status == kOk ? kFailed : status;
+  }
+  if (Status written = write_result(result(show)); !written.ok())
+    return fail(command_, written.error());
+  if (child) say(processes_.take_about_executed());
+  say(why_nothing());
+  return child ? processes_.exit_status() : kOk;
 }
 
 int HistSession::run(const Show& show) {
@@ -177,14 +206,7 @@ int HistSession::run(const Show& show) {
   if (processes_.members().empty() && !interrupted())
     remark("no process is " + processes_.waits_for() + " yet: those that come are counted");
   has_screen ? watch_on_screen(show) : watch_quietly();
-  processes_.look_last();
-  say_news();
-  if (processes_.members().empty()) return fail(command_, "no process was counted.");
-  if (Status written = write_result(result(show)); !written.ok())
-    return fail(command_, written.error());
-  say_why_nothing();
-  const TracedChild* const child = processes_.child();
-  return child && child->exited() ? child->exit_status() : kOk;
+  return finish(show);
 }
 
 }  // namespace patchbay::cmd

@@ -30,7 +30,7 @@ class HistSession {
   // that of CMD.
   int run(const Show& show);
   // Some process counts already.
-  bool has_members() const { return !processes_.members().empty(); }
+  bool is_counting() const { return processes_.is_counting(); }
 
  private:
   void say_news();  // who is left out, and whose counts are missing
@@ -41,7 +41,9 @@ class HistSession {
   std::string result(const Show& show) const;
   std::string several_json(const Show& show) const;
   Status write_result(const std::string& text) const;
-  void say_why_nothing();
+  void say(const std::vector<std::string>& sentences) const;
+  std::vector<std::string> why_nothing() const;
+  int finish(const Show& show);
 
   const std::string command_;
   const HistTarget target_;

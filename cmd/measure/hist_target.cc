@@ -24,6 +24,7 @@ const char* HistTarget::take_option(int id, const std::string& value) {
   if (id == 'v') return verbose = true, nullptr;
   if (id == 'o') return output = value, value.empty() ? "-o takes a file." : nullptr;
   if (id == kHistJson) return json = true, nullptr;
+  if (id == kHistFollow) return waits_for_events = true, nullptr;
   if (id == kHistPerProcess) return per_process = true, nullptr;
   const bool right = parse_positive(value, &delay) && delay < 1e6;
   return right ? nullptr : "-d takes seconds.";
@@ -32,6 +33,8 @@ const char* HistTarget::take_option(int id, const std::string& value) {
 const char* HistTarget::check(bool has_words) const {
   if (has_words && words.empty()) return "The program to run is missing.";
   if (has_words && names_processes()) return "A process or a program to run is needed, not both.";
+  if (waits_for_events && !has_words)
+    return "--follow is about a program that is started: behind --.";
   if (per_process && !processes.is_several())
     return "--per-process is about several processes: -p A -p B, --all, --cgroup, --exe.";
   return nullptr;

@@ -20,6 +20,7 @@
 #include "cmd/measure/hist_session.h"
 #include "cmd/measure/latency_off_cpu.h"
 #include "cmd/measure/latency_plan.h"
+#include "cmd/target/follow_request.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -57,6 +58,7 @@ constexpr Option kOptions[] = {
      .argument = "FILE",
      .help = "reads the recording FILE, with --off-cpu"},
     kPerProcessOption,
+    kHistFollowOption,
     kHistJsonOption,
     kHistOutputOption,
     kDelayOption,
@@ -333,10 +335,14 @@ int run_latency(int argc, char** argv) {
   int status = kOk;
   if (!parse_command_line(argc, argv, &options, &status)) return status;
   if (options.off_cpu) return latency_off_cpu(options);
+  std::vector<EventRequest> events;
+  for (const std::string& event : options.events) events.push_back({event, ""});
+  if (!options.named.empty()) events.push_back({options.named, ""});
+  options.target.wishes = wishes_of(events);
   Asked asked;  // of the first that is not refused
   HistSession session("latency", options.target, [&](CountedProcess& process) -> Result<HistPlan> {
     PB_ASSIGN(Asked made, prepare(options, &process));
-    if (!session.has_members()) asked = made;
+    if (!session.is_counting()) asked = made;
     return made.plan.plan;
   });
   return session.run([&](const std::vector<std::string>& texts) {

@@ -22,6 +22,7 @@
 #include "cmd/record/record.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/event_definition.h"
+#include "cmd/target/follow_request.h"
 #include "cmd/target/tool_uses.h"
 #include "ship/clickhouse_sink.h"
 
@@ -55,6 +56,7 @@ constexpr Option kOptions[] = {
      .more = "Nothing is shown before the end.",
      .id = kHistJson},
     kPerProcessOption,
+    kHistFollowOption,
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
@@ -270,9 +272,18 @@ int dry_run(const SqlOptions& options, const SqlQuery& query) {
 
 // --- a histogram
 
+FollowWishes wishes(const SqlOptions& options, const SqlQuery& query) {
+  std::vector<EventRequest> events;
+  for (const std::string& definition : options.definitions) events.push_back({definition, ""});
+  events.push_back({join(query.from.words, ":"), ""});
+  if (query.join) events.push_back({join(query.join->words, ":"), ""});
+  return wishes_of(events);
+}
+
 int run_histogram(const SqlOptions& options, const SqlQuery& query) {
   HistTarget target = options.target;
   target.output = options.output;
+  target.wishes = wishes(options, query);
   HistSession session("sql", target, [&](CountedProcess& process) -> Result<HistPlan> {
     PB_TRY(define(&process, options));
     PB_ASSIGN(EventFormats events, EventFormats::of_process(process.client()));
@@ -394,6 +405,8 @@ int run_sql(int argc, char** argv) {
   const bool has_rows = parse.query->join && options.hist.empty();
   if (has_rows && options.target.per_process)
     return usage_error("sql", "--per-process is for histograms: a row says its process.");
+  if (has_rows && options.target.waits_for_events)
+    return usage_error("sql", "--follow is for histograms: rows are of the first program.");
   return has_rows ? run_rows(options, *parse.query) : run_histogram(options, *parse.query);
 }
 

@@ -199,7 +199,7 @@ std::string process_text(const Member& member) {
 
 std::string who(const Top& top) {
   const auto& members = top.processes.members();
-  if (!top.processes.is_several()) return process_text(*members.front());
+  if (!top.processes.is_several()) return process_text(top.processes.own());
   if (const Member* const member = top.shown_member())
     return process_text(*member) + " (" + std::to_string(top.chosen) + " of " +
            std::to_string(members.size()) + ")";
@@ -264,8 +264,7 @@ std::string table_json(const Top& top) {
   const TopTable& sum = top.processes.sum();
   char recent[48];
   std::snprintf(recent, sizeof recent, ", \"recent_seconds\": %.6f", sum.recent_seconds());
-  return (top.processes.is_several() ? processes_json(top)
-                                     : process_json(*top.processes.members().front())) +
+  return (top.processes.is_several() ? processes_json(top) : process_json(top.processes.own())) +
          ", " + seconds_json(top.processes.seconds()) + recent +
          ", \"self_time\": " + (top.view.self_time ? "true" : "false") + ", " +
          counts_json(top, sum) + "\n";
@@ -297,8 +296,8 @@ bool print_table(const Top& top, std::FILE* file) {
 bool wait_until(Top& top, uint64_t end_ns, LookPause* pause, bool* ended) {
   for (uint64_t now_ns; (now_ns = monotonic_ns()) < end_ns;) {
     const int ms = int(std::min<uint64_t>((end_ns - now_ns) / 1000000 + 1, uint64_t(pause->ms())));
-    if (TracedChild* const child = top.processes.child()) {
-      TracedChild::Event event = child->wait(ms);
+    if (top.processes.child()) {
+      const TracedChild::Event event = top.processes.wait(ms);
       if (event == TracedChild::Event::kStopRequested) return false;
       *ended = event == TracedChild::Event::kExited;
     } else {
@@ -350,7 +349,7 @@ int print_tables(Top& top, std::FILE* file) {
     if (ended && !whole_run) say_end(top);
     break;
   }
-  const Member* const own = has_child ? processes.members().front().get() : nullptr;
+  const Member* const own = has_child ? &processes.own() : nullptr;
   if (ended && own && !own->has_left_counts)
     std::fprintf(stderr,
                  "patchbay top: the program was killed, or ended without exit handlers; the last "
@@ -488,12 +487,12 @@ int show_screen(Top& top) {
   int64_t next_search_ms = 0;
   while (!screen.quit && !(*terminal)->ended() && !interrupted()) {
     TracedChild* const child = top.processes.child();
-    if (child && child->wait(0) == TracedChild::Event::kStopRequested) break;
+    if (child && top.processes.wait(0) == TracedChild::Event::kStopRequested) break;
     if (!screen.ended && top.processes.ended()) {
       screen.ended = true;
       top.processes.begin_recent();
       top.processes.look();
-    } else if (child && screen.ended && !top.processes.members().front()->has_ended) {
+    } else if (child && screen.ended && !top.processes.own().has_ended) {
       top.processes.look();  // it was about to exit
     }
     if (const int64_t began_ms = monotonic_ms(); began_ms >= next_search_ms) {
@@ -511,7 +510,7 @@ int show_screen(Top& top) {
     }
     draw(top, screen, **terminal);
     uint64_t now = monotonic_ns(), left_ms = next_ns > now ? (next_ns - now) / 1000000 + 1 : 0;
-    int key = (*terminal)->key(int(std::min<uint64_t>(left_ms, 250)));
+    int key = (*terminal)->key(int(std::min<uint64_t>(left_ms, 250)), top.processes.descriptor());
     if (key != kKeyNone) take_key(key, top, &screen, **terminal);
   }
   return kOk;
@@ -543,7 +542,9 @@ int top(const TopOptions& options) {
   }
   const int status = screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
   say_news(top);
-  return status;
+  for (const std::string& sentence : processes.take_about_executed())
+    std::fprintf(stderr, "patchbay top: %s\n", printable(sentence).c_str());
+  return status == kOk && processes.child() ? processes.exit_status() : status;
 }
 
 }  // namespace
@@ -557,7 +558,9 @@ constexpr CommandLine kTopLine = {
         "top [OPTION...] [--] CMD [ARG...]",
     .about = R"(Shows the functions of a running process, or of CMD, by calls and time. A process
 that was started without the agent has it for as long as top runs. Of several
-processes the counts of functions of one name are summed.
+processes the counts of functions of one name are summed; so are those of the
+programs that CMD executes in its place. The exit status is that of CMD, where top
+has seen its end.
 
 )",
     .options = {kProcessOptions, kOptions, kChosenProcessOptions},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/measure/top_processes.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include "base/monotonic_clock.h"
@@ -8,6 +9,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
 #include "cmd/measure/looks.h"
+#include "cmd/target/follow_request.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -79,8 +81,10 @@ Status TopProcesses::connect(bool quiet, bool self_time) {
   }
   auto member = std::make_unique<Member>();
   PB_TRY(request_.words.empty() ? member->program.attach(request_.processes.only_pid())
-                                : member->program.start(request_.words, kBufferKb, quiet));
+                                : member->program.start(request_.words, kBufferKb, quiet,
+                                                        wishes_of_filter(request_.functions)));
   choose(member.get());
+  if (member->program.child) current_ = member.get();
   members_.push_back(std::move(member));
   return {};
 }
@@ -88,6 +92,7 @@ Status TopProcesses::connect(bool quiet, bool self_time) {
 Status TopProcesses::release() { return child() ? members_.front()->program.release() : Status(); }
 
 bool TopProcesses::ended() const {
+  if (child() && members_.front()->program.executed) return child()->exited();
   for (const auto& member : members_)
     if (!member->has_ended && !member->program.ended()) return false;
   return !taken_.may_come();
@@ -107,6 +112,87 @@ void TopProcesses::leave(Member* member) {
   member->program.attachment.leave();
 }
 
+double TopProcesses::seconds() const {
+  if (!child()) return is_several() ? double(looked_ns_ - started_ns_) / 1e9 : own().seconds();
+  return double(std::max(own().looked_ns, started_ns_) - started_ns_) / 1e9;
+}
+
+// --- what CMD executes
+
+int TopProcesses::descriptor() const {
+  const bool follows = child() && members_.front()->program.executed;
+  return follows ? members_.front()->program.executed->descriptor() : -1;
+}
+
+void TopProcesses::before_exec() {
+  if (!current_) return;
+  Result<std::vector<std::string>> texts = current_->profile->look();
+  was_looked_at_ = texts.ok();
+  if (!texts.ok()) return;
+  current_->looked_ns = monotonic_ns();
+  current_->table.look(current_->looked_ns, *texts);
+}
+
+// The first one stays, as it has CMD.
+void TopProcesses::end_current(const std::string& successor) {
+  Member* const old = std::exchange(current_, nullptr);
+  const bool was_looked_at = std::exchange(was_looked_at_, false);
+  if (!old) return;
+  old->has_ended = true;
+  old->has_left_counts = was_looked_at;
+  if (!was_looked_at)
+    losses_.push_back("the program has executed another one (" + successor + "); " +
+                      counted_before_text(int64_t((monotonic_ns() - old->looked_ns) / 1'000'000)));
+  if (old == members_.front().get()) return;
+  TopTable sum;
+  sum.look_at(monotonic_ns(), {&gone_, &old->table});
+  gone_ = std::move(sum);
+  std::erase_if(members_, [old](const auto& member) { return member.get() == old; });
+}
+
+void TopProcesses::executed(ExecutedProgram program) {
+  end_current(program.exe);
+  child()->note_program();
+  if (!program.client && program.reason.empty()) return add_program(program.exe, &lacking_);
+  const auto lose = [&](const std::string& why) {
+    losses_.push_back("the program has executed another one (" + program.exe +
+                      "), which is not profiled: " + why);
+  };
+  if (!program.client) return lose(program.reason);
+  const RemarksOff quiet;
+  auto member = std::make_unique<Member>();
+  member->program.adopt(program);
+  choose(member.get());
+  member->exe = program.exe;
+  const Status begun = begin(member.get());
+  if (!begun.ok()) {
+    if (begun.error().errno_value == ENOENT)
+      add_program(program.exe, &lacking_);
+    else
+      lose(begun.error().message());
+    apart_ = std::move(member);
+    return;
+  }
+  add_program(program.exe, &also_);
+  current_ = member.get();
+  members_.push_back(std::move(member));
+}
+
+std::vector<std::string> TopProcesses::take_about_executed() {
+  std::vector<std::string> sentences;
+  const auto also = std::exchange(also_, {}), lacking = std::exchange(lacking_, {});
+  if (!also.empty())
+    sentences.push_back("the program has executed " + list_of_programs(also) + ", which " +
+                        (also.size() == 1 ? "is" : "are") + " profiled, too");
+  if (!lacking.empty())
+    sentences.push_back(list_of_programs(lacking) + (lacking.size() == 1 ? " has" : " have") +
+                        " none of these functions");
+  if (child() && members_.front()->program.executed)
+    for (std::string& one : members_.front()->program.executed->take_sentences())
+      sentences.push_back(std::move(one));
+  return sentences;
+}
+
 // --- the counts
 
 Status TopProcesses::start(bool self_time) {
@@ -116,7 +202,7 @@ Status TopProcesses::start(bool self_time) {
   for (const auto& member : members_) {
     const Status begun = member->has_ended ? Status() : begin(member.get());
     if (begun.ok() && !member->has_ended) continue;
-    if (!is_several()) return begun;
+    if (!is_several() && !begun.ok()) return begun;
     if (!begun.ok() && member->program.ended())
       note_end(member.get());
     else if (!begun.ok() && failed.ok())
@@ -126,6 +212,7 @@ Status TopProcesses::start(bool self_time) {
   }
   started_ns_ = looked_ns_ = monotonic_ns();
   sum_.reset(started_ns_);
+  gone_.reset(started_ns_);
   return failed;
 }
 
@@ -142,7 +229,7 @@ void TopProcesses::note_end(Member* member) {
   if (member->has_left_counts) {
     member->looked_ns = now_ns;
     member->table.look(now_ns, texts);
-  } else if (!member->program.child) {
+  } else if (!child()) {
     add_loss(*member, lost_at_end_text(int64_t((now_ns - member->looked_ns) / 1000000)));
   }
   leave(member);
@@ -152,7 +239,7 @@ void TopProcesses::look_at(Member* member) {
   if (member->has_ended) return member->table.stay(monotonic_ns());
   Result<std::vector<std::string>> texts = member->profile->look();
   const uint64_t now_ns = monotonic_ns();
-  const TracedChild* const child = member->program.child.get();
+  const TracedChild* const child = this->child();
   if (texts.ok()) {
     member->is_silent = false;
     member->looked_ns = now_ns;
@@ -168,8 +255,8 @@ void TopProcesses::look_at(Member* member) {
 void TopProcesses::look() {
   for (const auto& member : members_) look_at(member.get());
   looked_ns_ = monotonic_ns();
-  if (!is_several()) return;
-  std::vector<const TopTable*> tables;
+  if (!is_several() && !child()) return;
+  std::vector<const TopTable*> tables = {&gone_};
   for (const auto& member : members_) tables.push_back(&member->table);
   sum_.look_at(looked_ns_, tables);
 }

@@ -30,7 +30,7 @@ struct TopRequest {
   std::vector<std::string> functions, not_functions;
 };
 
-class TopProcesses {
+class TopProcesses : public ExecListener {
  public:
   explicit TopProcesses(const TopRequest& request);
   ~TopProcesses();
@@ -58,6 +58,12 @@ class TopProcesses {
 
   // All have ended, and no others can come.
   bool ended() const;
+  // Waits for CMD, as TracedChild::wait().
+  TracedChild::Event wait(int timeout_ms) {
+    return members_.front()->program.wait(timeout_ms, *this);
+  }
+  int exit_status() { return members_.front()->program.exit_status(); }  // of CMD
+  int descriptor() const;       // readable when wait() has something to do; -1: nothing is followed
   TracedChild* child() const {  // CMD; null: processes that ran already
     return members_.empty() ? nullptr : members_.front()->program.child.get();
   }
@@ -75,15 +81,23 @@ class TopProcesses {
   };
   const std::vector<std::unique_ptr<Member>>& members() const { return members_; }
   bool is_several() const { return request_.processes.is_several(); }
-  const TopTable& sum() const { return is_several() ? sum_ : members_.front()->table; }
-  double seconds() const {  // that all, or the only one, have counted
-    return is_several() ? double(looked_ns_ - started_ns_) / 1e9 : members_.front()->seconds();
-  }
+  // The only one; of CMD the program that it is, or was last.
+  const Member& own() const { return *members_.back(); }
+  const TopTable& sum() const { return is_several() || child() ? sum_ : members_.front()->table; }
+  double seconds() const;  // that all, or the only one, have counted
 
   const std::vector<TakenProcesses::Refused>& refused() const { return taken_.refused(); }
   // Sentences about processes whose last counts are missing, or old. Each is taken once.
   std::vector<std::string> take_losses() { return std::exchange(losses_, {}); }
   std::string waits_for() const { return taken_.waits_for(); }
+  // Sentences about what CMD has executed. Each is taken once.
+  std::vector<std::string> take_about_executed();
+
+  // ExecListener:
+  void before_exec() override;
+  void stays() override { was_looked_at_ = false; }
+  void executed(ExecutedProgram program) override;
+  bool current_is_gone() const override { return !current_ || current_->program.ended(); }
 
  private:
   void choose(Member* member) const;
@@ -94,11 +108,19 @@ class TopProcesses {
   void note_end(Member* member);
   void add_loss(const Member& member, const std::string& text);
   static void leave(Member* member);
+  void end_current(const std::string& successor);
 
   const TopRequest& request_;
   TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::string> losses_;
+  // Of CMD:
+  Member* current_ = nullptr;                // null: it is not profiled
+  std::unique_ptr<Member> apart_;            // what it has executed last and is not profiled
+  bool was_looked_at_ = false;               // right before it executes something
+  TopTable gone_;                            // the sums of what it was, but for the first
+  std::vector<std::string> also_, lacking_;  // names of programs that it has executed
+
   TopTable sum_;
   bool self_time_ = false, is_started_ = false;
   uint64_t started_ns_ = 0, looked_ns_ = 0;

@@ -80,10 +80,18 @@ void WatchedProgram::adopt(ExecutedProgram& program) {
 }
 
 TracedChild::Event WatchedProgram::wait(int timeout_ms, ExecListener& listener) {
-  if (!executed) return child->wait(timeout_ms);
-  const TracedChild::Event event = child->wait(timeout_ms, executed->descriptor());
-  executed->look(listener, child->exited());
+  const TracedChild::Event event = child->wait(timeout_ms, executed ? executed->descriptor() : -1);
+  was_told_to_end |= event == TracedChild::Event::kStopRequested;
+  if (executed) executed->look(listener, child->exited());
   return event;
+}
+
+int WatchedProgram::exit_status() {
+  if (!child) return kOk;
+  if (executed) executed->close();
+  const int64_t end_ms = monotonic_ms() + (was_told_to_end ? kEndingMs : 0);
+  while (!child->exited() && monotonic_ms() < end_ms) (void)child->wait(10);
+  return child->exited() ? child->exit_status() : kOk;
 }
 
 void WatchedProgram::stop_following(ExecListener& listener) {

@@ -24,6 +24,7 @@ struct WatchedProgram {
   std::string directory;  // DIR/PID
   std::unique_ptr<ExecutedPrograms> executed;  // null: what it executes is not followed
   bool released = false;
+  bool was_told_to_end = false;  // by a signal that the program has got, too
 
   // The process `pid`, which gets the agent for as long as we look, when it has none; 0: the only
   // one that has an agent.
@@ -40,6 +41,9 @@ struct WatchedProgram {
   TracedChild::Event wait(int timeout_ms, ExecListener& listener);
   // What it executes is not followed any more.
   void stop_following(ExecListener& listener);
+  // That of a program of ours which has ended, or does so in a moment as a signal has told us and
+  // it to; else 0. What it executes is not followed any more.
+  int exit_status();
   bool ended() const { return client->gone() || (child && child->exited()); }
   // A program that we have started ends with us. One that is still held has never run. Its
   // directory is removed.
