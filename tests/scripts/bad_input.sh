@@ -36,9 +36,9 @@ refused 1 '^patchbay sql: ' sql -e 'two_numbrs(int a)' \
 refused 1 "two_numbers" "${record[@]}" -e 'two_numbrs(int a)' -- "${program[@]}"
 refused 1 "Unexpected token" "${record[@]}" -e 'two_numbers(int a ! b)' -- "${program[@]}"
 # The agent's own functions are no suggestions.
-LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS='patchbay_writ(int n)' /bin/true 2>err
-has "unknown" "$(cat err)" 'no function "patchbay_writ"'
-check "the agent's own are no suggestions" bash -c '! grep -q "did you mean" err'
+LD_PRELOAD=$agent PATCHBAY_FUNCTION_EVENTS='patchbay_writ(int n)' /bin/true 2>"$work/err"
+has "unknown" "$(cat "$work/err")" 'no function "patchbay_writ"'
+check "the agent's own are no suggestions" eval '! grep -q "did you mean" "$work/err"'
 refused 1 '\^' "${record[@]}" -e 'two_numbers(int a ! b)' -- "${program[@]}"
 refused 1 "Unexpected ending" "${record[@]}" -e 'two_numbers(int a' -- "${program[@]}"
 nulls=$(printf 'NULL, %.0s' {1..38}) # six registers, 32 words of the stack
