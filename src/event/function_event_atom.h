@@ -31,6 +31,11 @@ std::vector<std::string_view> atom_names();
 inline bool is_wide(const FunctionEventField& field) { return field.atom_size == 16; }
 inline bool is_long_double(const FunctionEventField& field) { return field.atom == "float80"; }
 inline bool is_string(const FunctionEventField& field) { return field.atom == "string"; }
+// A text by its address, which an argument is: what `...` behind it may be read by.
+inline bool is_format(const FunctionEventField& field) {
+  return field.source == FunctionEventField::Source::kArgument && is_string(field) &&
+         field.suffixes.empty() && !field.most && !field.is_out;
+}
 inline bool is_float(const FunctionEventField& field) {
   return field.atom == "float" || field.atom == "double";
 }

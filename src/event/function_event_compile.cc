@@ -391,7 +391,7 @@ void FetchCompiler::compile_rest(size_t position) {
   take_place(place);
   if (when_ == When::kAtReturn) return;
   const std::vector<FunctionEventField>& before = def_.args[position - 1].fields;
-  const auto format = std::find_if(before.begin(), before.end(), is_string);
+  const auto format = std::find_if(before.begin(), before.end(), is_format);
   emit_start(*format, registers_[position - 1]);
   const ArgumentPlaces& taken = registers_[position].places;
   emit(FetchOp::kFormatArgs, taken.stack, uint8_t(taken.integer), uint8_t(taken.vector),

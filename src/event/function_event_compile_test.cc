@@ -278,6 +278,14 @@ TEST(FunctionEventFetch, WhatAFormatReads) {
   EXPECT_EQ(one.string(2), format);
   // No vector register says al, which is 0 here.
   EXPECT_EQ(one.string(3), "\"text\", 5, ?");
+  // The first text of the argument is another one.
+  const char* const other = "%d %d %d";
+  char line[80];
+  (void)std::snprintf(line, sizeof line, "f(string a=%p | string format, ...)",
+                      static_cast<const void*>(other));
+  const Recorded second = record(line, {word("%d"), 5, 6, 7});
+  EXPECT_EQ(second.string(0), other);
+  EXPECT_EQ(second.string(2), "5");
   const EventCall call = make_call("f(string format, ...)");
   ASSERT_EQ(call.fields.size(), 4u);
   EXPECT_EQ(call.fields[3].name, "varargs");

@@ -79,12 +79,6 @@ constexpr size_t kMaxErrorText = 232;  // of an entry, all three lines
 constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
 constexpr size_t kMaxEventName = 63;
 
-// A text by its address, which an argument is.
-bool is_format(const FunctionEventField& field) {
-  return field.source == FunctionEventField::Source::kArgument && is_string(field) &&
-         field.suffixes.empty() && !field.most && !field.is_out;
-}
-
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_name(std::string_view token) { return !token.empty() && is_name_start(token[0]); }
 
@@ -802,7 +796,8 @@ bool FunctionEventParser::finish_field() {
   if (arg().is_null || arg().struct_size) return true;
   if (!check_wide()) return false;
   if (field().source == Source::kFormatArgs) return true;
-  if (has_rest_ && field().name == kFormatArgsField)
+  // A text of that name alone would be shown as one that a format has read.
+  if ((has_rest_ || is_string(field())) && field().name == kFormatArgsField)
     return refuse("Error: The field varargs is what the format reads");
   if (def_.is_call && field().name == kDurationField)
     return refuse("Error: The field duration is the time that the call takes");

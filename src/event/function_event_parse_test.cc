@@ -335,7 +335,8 @@ TEST(FunctionEventParse, WhatNoFormatReads) {
   expect_error("f(string a, ..., int b)",
                "f(string a, ..., int b)\n                 ^\n"
                "Error: ... is the last of what is passed");
-  for (const char* line : {"f(int varargs, string a, ...)", "f(string a, ..., int varargs=0x10)"}) {
+  for (const char* line : {"f(int varargs, string a, ...)", "f(string a, ..., int varargs=0x10)",
+                           "f(string varargs)", "f(int n, string/n varargs)"}) {
     const FunctionEventParse result = parse_function_event(line, address_of);
     ASSERT_TRUE(result.error) << line;
     EXPECT_EQ(result.error->message, "Error: The field varargs is what the format reads");
