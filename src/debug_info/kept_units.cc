@@ -37,10 +37,15 @@ bool is_ours(const struct stat& status, mode_t kind) {
 
 }  // namespace
 
+// Under sudo, HOME may be another user's, who could not remove what root has made there.
 std::string kept_units_directory() {
   const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (cache && *cache == '/') return std::string(cache) + "/patchbay/units";
-  return home && *home == '/' ? std::string(home) + "/.cache/patchbay/units" : "";
+  const bool has_cache = cache && *cache == '/';
+  if (!has_cache && (!home || *home != '/')) return "";
+  struct stat status;
+  const char* const base = has_cache ? cache : home;
+  if (::stat(base, &status) == 0 && status.st_uid != ::geteuid()) return "";
+  return std::string(base) + (has_cache ? "/patchbay/units" : "/.cache/patchbay/units");
 }
 
 std::unordered_map<std::string, std::vector<uint64_t>> parse_kept_units(

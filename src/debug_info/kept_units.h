@@ -24,7 +24,7 @@
 
 namespace patchbay {
 
-// The directory, "" where the environment names none.
+// The directory; "" where the environment names none, or another user's home.
 std::string kept_units_directory();
 
 // The lines of such a file that are whole.

@@ -118,6 +118,21 @@ TEST_F(KeptUnitsTest, ManyAtOnceKeepWholeLines) {
   EXPECT_EQ(parse_kept_units(text()).size(), 1600u);
 }
 
+TEST_F(KeptUnitsTest, AnotherUsersHomeIsLeftAlone) {
+  const char* const home = std::getenv("HOME");
+  const std::string before = home ? home : "";
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", root_.c_str(), 1);
+  EXPECT_EQ(kept_units_directory(), root_ + "/.cache/patchbay/units");
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(root_.c_str(), 65534, 65534), 0);
+    EXPECT_EQ(kept_units_directory(), "");
+  }
+  ::setenv("HOME", "relative", 1);
+  EXPECT_EQ(kept_units_directory(), "");
+  ::setenv("HOME", before.c_str(), 1);
+}
+
 // The index finds the same with it; what does not fit to the file is not believed.
 TEST_F(KeptUnitsTest, TheIndexAsksItFirst) {
   const auto info = test::open_info(test::object_path("values_5"));
