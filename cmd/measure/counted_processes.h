@@ -73,7 +73,8 @@ class CountedProcesses : public ExecListener {
   std::string waits_for() const { return taken_.waits_for(); }
 
   // ExecListener:
-  void before_exec() override { was_looked_at_ = current_ && current_->look().ok(); }
+  // Of two threads that execute at once the second may be heard when the first one is through.
+  void before_exec() override { was_looked_at_ |= current_ && current_->look().ok(); }
   void stays() override { was_looked_at_ = false; }
   void executed(ExecutedProgram program) override;
   bool current_is_gone() const override { return !current_ || current_->ended(); }

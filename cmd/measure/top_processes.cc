@@ -127,8 +127,8 @@ int TopProcesses::descriptor() const {
 void TopProcesses::before_exec() {
   if (!current_) return;
   Result<std::vector<std::string>> texts = current_->profile->look();
-  was_looked_at_ = texts.ok();
-  if (!texts.ok()) return;
+  if (!texts.ok()) return;  // of two threads that execute at once the first one may be through
+  was_looked_at_ = true;
   current_->looked_ns = monotonic_ns();
   current_->table.look(current_->looked_ns, *texts);
 }

@@ -150,6 +150,46 @@ if begin other-tables; then
   nothing_left "other tables"
 fi
 
+# --- two threads that execute at once
+
+if begin race; then
+  cat >race.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char number[16], *self;
+__attribute__((noinline)) int race_call(int n) {
+  __asm__ volatile("" : "+r"(n)::"memory");
+  return n;
+}
+static void* execute(void* unused) {
+  char* words[] = {self, number, NULL};
+  execv(self, words);
+  return unused;
+}
+int main(int argc, char** argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 0;
+  pthread_t thread;
+  self = argv[0];
+  race_call(n);
+  if (n == 0) return 7;
+  snprintf(number, sizeof number, "%d", n - 1);
+  for (int i = 0; i < 2; i++) pthread_create(&thread, NULL, execute, NULL);
+  pause();
+}
+END
+  gcc -O1 -o race race.c -lpthread
+  for command in 'hist race_call keys=common_pid' 'latency race_call' \
+    'top --once -l race_call -o table'; do
+    # shellcheck disable=SC2086  # words
+    measured $command -- ./race 20
+    same "race, $command: the exit status of the last" 7 $status
+    same "race, $command: nothing is lost" 0 "$(grep -c 'what it counted is that of' err)"
+  done
+  nothing_left race
+fi
+
 # --- the end of one that goes on
 
 # stay COMMAND… : a chain of three whose last program stays. Sets tool and pid.
