@@ -440,8 +440,11 @@ uint32_t append_symbol(uint8_t* record, const FetchInsn* insn, uint64_t address,
   return put_data_loc(record, insn->offset, end, uint32_t(at - (record + end)));
 }
 
-uint32_t append_format_args(uint8_t* record, const FetchInsn* insn, uint64_t format,
-                            const FetchRegisters* registers, uint32_t end) {
+// Its places stand in no other fetch's frame.
+__attribute__((noinline)) uint32_t append_format_args(uint8_t* record, const FetchInsn* insn,
+                                                      uint64_t format,
+                                                      const FetchRegisters* registers,
+                                                      uint32_t end) {
   const FormatPlaces places = {insn->index, insn->size, uint32_t(insn->imm)};
   const uint32_t size = fetch_format_args(record + end, format, registers, places);
   return put_data_loc(record, insn->offset, end, size);
