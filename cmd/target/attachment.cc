@@ -104,7 +104,9 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
     ::usleep(kOnItsWayUs);
     arrived = attach::attach(pid, arrival);
   }
-  if (arrived.ok() || arrived.error().errno_value != EALREADY) return arrived;
+  const int error = arrived.ok() ? 0 : arrived.error().errno_value;
+  if ((error == EINPROGRESS || error == ETIME) && is_told_to_end()) return interrupted_error();
+  if (error != EALREADY) return arrived;
   return user_error(EALREADY, "Process " + std::to_string(pid) + " has an agent, but not in " +
                                   runtime + ": set PATCHBAY_DIR to what it is in the program.");
 }
