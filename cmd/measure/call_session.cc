@@ -131,16 +131,18 @@ std::string CallSession::define_probe(const std::string& stem,
   return "";
 }
 
+bool CallSession::may_have(const std::string& function) const {
+  return std::any_of(modules_.begin(), modules_.end(), [&](const RecordedModule& one) {
+    return !is_agent_file(one.path) && may_define(one.path, function);
+  });
+}
+
 // A program may load its C++ runtime later. One that has none is not asked for it: to say that
 // there is no such function, it looks through all that there are.
 void CallSession::define_catch() {
   const auto places_of = [this](const std::string& name) {
-    const bool is_there =
-        std::any_of(modules_.begin(), modules_.end(), [&](const RecordedModule& one) {
-          return !is_agent_file(one.path) && may_define(one.path, name);
-        });
     const std::string later = "libstdc++.so.6:" + name;
-    return is_there ? std::vector{name, later} : std::vector{later};
+    return may_have(name) ? std::vector{name, later} : std::vector{later};
   };
   caught_event_ =
       define_probe("caught", places_of("__cxa_begin_catch"), CaughtExceptions::fetches());
@@ -201,11 +203,7 @@ bool CallSession::is_in_module(uint64_t address) const {
 
 WantedCalls CallSession::wanted_calls() const {
   if (!target_.failures_alone) return WantedCalls::kAll;
-  const bool may_throw =
-      std::any_of(modules_.begin(), modules_.end(), [](const RecordedModule& one) {
-        return !is_agent_file(one.path) && may_define(one.path, "__cxa_throw");
-      });
-  return may_throw ? WantedCalls::kFailuresOfC : WantedCalls::kFailures;
+  return may_have("__cxa_throw") ? WantedCalls::kFailuresOfC : WantedCalls::kFailures;
 }
 
 // What the program lacks may be in one that it executes, or was in one before it.

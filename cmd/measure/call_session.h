@@ -79,6 +79,7 @@ class CallSession {
   Status connect();
   Status set_up(std::unique_ptr<CallRings>* rings, bool may_miss);
   Status make_instance();
+  bool may_have(const std::string& function) const;  // in an object that is there
   WantedCalls wanted_calls() const;
   Status define(bool may_miss);
   Status define_entries(bool may_miss);

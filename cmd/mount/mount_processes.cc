@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "cmd/common/commands.h"
+#include "cmd/target/running_process.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {
@@ -30,8 +31,6 @@ std::string name_of(int pid) {
   std::replace(name.begin(), name.end(), '\n', ' ');
   return name.empty() ? "?" : name;
 }
-
-bool lives(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
@@ -70,7 +69,7 @@ void MountProcesses::drop_who_is_gone() {
       continue;
     }
     // It may have executed another program, whose agent is to come.
-    if (lives(entry->first)) expected_.insert(entry->first);
+    if (is_alive(entry->first)) expected_.insert(entry->first);
     gone_.push_back(std::move(entry->second.target));
     entry = processes_.erase(entry);
   }
@@ -81,7 +80,7 @@ void MountProcesses::drop_who_is_gone() {
 void MountProcesses::come(int pid, const std::string& directory) {
   Result<UniqueFd> listens = serve::connect_socket(directory);
   if (!listens.ok() && listens.error().errno_value != EAGAIN) {
-    if (lives(pid)) expected_.insert(pid);
+    if (is_alive(pid)) expected_.insert(pid);
     return;
   }
   MountedProcess process{pid, name_of(pid), MountTarget::of_directory(pid, directory)};

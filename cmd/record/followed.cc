@@ -16,6 +16,7 @@
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/follow_request.h"
+#include "cmd/target/running_process.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -27,8 +28,6 @@ uint64_t buffer_kb_for(const RecordOptions& options) {
   const auto cpus = uint64_t(std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L));
   return std::max(kKbOfAllCpus / cpus, kFewestKb);
 }
-
-bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -35,8 +36,6 @@ constexpr int kOnItsWayMs = 10'000, kOnItsWayUs = 50'000;
 // Each holds all threads for 200 ms.
 constexpr int kBusyMachineTries = 3;
 constexpr int kEndingSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
-bool lives(int pid) { return ::kill(pid, 0) == 0 || errno == EPERM; }
 
 Error interrupted_error() { return user_error(EINTR, "interrupted"); }
 
@@ -98,7 +97,7 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
   PB_TRY(attach::check_seccomp(pid, options.force));
   Result<attach::Arrived> arrived = attach::attach(pid, arrival);
   const int64_t end = monotonic_ms() + std::min(kOnItsWayMs, options.wait_ms);
-  for (int busy = 0; !arrived.ok() && lives(pid) && !is_told_to_end() && monotonic_ms() < end;) {
+  for (int busy = 0; !arrived.ok() && is_alive(pid) && !is_told_to_end() && monotonic_ms() < end;) {
     const int error = arrived.error().errno_value;
     if (error != EINPROGRESS && (error != ETIME || ++busy == kBusyMachineTries)) break;
     ::usleep(kOnItsWayUs);
@@ -115,7 +114,7 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
 Result<std::unique_ptr<Client>> wait_for_agent(int pid, int wait_ms) {
   Result<std::unique_ptr<Client>> client = Client::connect(pid);
   const int64_t end = monotonic_ms() + std::min(kStartMs, wait_ms);
-  while (!client.ok() && lives(pid) && !is_told_to_end() && monotonic_ms() < end) {
+  while (!client.ok() && is_alive(pid) && !is_told_to_end() && monotonic_ms() < end) {
     ::usleep(kStartUs);
     client = Client::connect(pid);
   }
@@ -235,7 +234,7 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
                                                  const AttachOptions& options) {
   PB_ASSIGN(std::string runtime, serve::runtime_directory(false));
   Result<std::unique_ptr<Client>> client = choose_process(pid);
-  const bool has_none = !client.ok() && client.error().errno_value == ESRCH && pid && lives(pid);
+  const bool has_none = !client.ok() && client.error().errno_value == ESRCH && pid && is_alive(pid);
   if (!client.ok() && !has_none) return client;
   if (client.ok()) {
     attachment->join(runtime, pid ? pid : (*client)->pid());
@@ -247,7 +246,7 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
     if (auto started = wait_for_agent(pid, options.wait_ms); started.ok()) {
       client = std::move(started);
       attachment->join(runtime, pid);
-    } else if (lives(pid)) {
+    } else if (is_alive(pid)) {
       // It may have been on its way out, told by a tool that was killed.
       client = attachment->put_in(pid, options);
     }

@@ -113,17 +113,11 @@ void ExecutedPrograms::close() {
 // One that was forked a moment ago may not have said so yet.
 void ExecutedPrograms::add_children_of(pid_t pid, int depth) {
   if (depth == kMostDepth) return;
-  const std::string directory = "/proc/" + std::to_string(pid) + "/task/";
-  for (const pid_t tid : attach::tasks_of(pid)) {
-    Result<std::string> children = read_file(directory + std::to_string(tid) + "/children");
-    if (!children.ok()) continue;
-    for (const std::string_view word : split_words(*children)) {
-      int child = 0;
-      if (!to_number(word, &child)) continue;
+  for (const pid_t tid : attach::tasks_of(pid))
+    for (const pid_t child : attach::children_of(pid, tid)) {
       children_.insert(child);
       add_children_of(child, depth + 1);
     }
-  }
 }
 
 bool ExecutedPrograms::is_written(const MappedBuffer& buffer) {

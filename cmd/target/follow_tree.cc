@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/leftovers.h"
+#include "cmd/target/running_process.h"
 #include "serve/held_directory.h"
 
 namespace patchbay::cmd {
@@ -54,8 +55,6 @@ Result<std::string> make_tree(const std::string& runtime) {
   }
   return user_error(EEXIST, "There are too many directories " + path + ".N: remove some.");
 }
-
-bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 size_t texts_of(abi::FollowKind kind) {
   switch (kind) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/target/inside_ids.h"
 
-#include <dirent.h>
-
-#include <memory>
 #include <string>
 
+#include "attach/proc_text.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
@@ -17,16 +15,6 @@ constexpr int kMostDepth = 64;  // of children of children
 std::vector<int> numbers_of(const std::string& directory) {
   auto status = read_file(directory + "/status");
   return status.ok() ? numbers_in(*status) : std::vector<int>();
-}
-
-std::vector<int> tasks_of(int pid) {
-  std::vector<int> tids;
-  const std::string path = "/proc/" + std::to_string(pid) + "/task";
-  const std::unique_ptr<DIR, int (*)(DIR*)> tasks(::opendir(path.c_str()), ::closedir);
-  if (!tasks) return tids;
-  while (const dirent* entry = ::readdir(tasks.get()))
-    if (int tid = 0; to_number(entry->d_name, &tid)) tids.push_back(tid);
-  return tids;
 }
 
 }  // namespace
@@ -51,7 +39,7 @@ int number_inside(int pid) {
 
 void InsideIds::look_at(int pid, int depth) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/task/";
-  for (const int tid : tasks_of(pid)) {
+  for (const int tid : attach::tasks_of(pid)) {
     const std::string task = directory + std::to_string(tid);
     if (!known_.contains(tid)) {
       const std::vector<int> numbers = numbers_of(task);
@@ -60,10 +48,7 @@ void InsideIds::look_at(int pid, int depth) {
       outside_[numbers.back()] = tid;  // one that was given out again: the latest
     }
     if (depth == kMostDepth) continue;
-    auto children = read_file(task + "/children");
-    if (!children.ok()) continue;
-    for (const std::string_view word : split_words(*children))
-      if (int child = 0; to_number(word, &child)) look_at(child, depth + 1);
+    for (const int child : attach::children_of(pid, tid)) look_at(child, depth + 1);
   }
 }
 

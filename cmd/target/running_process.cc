@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/target/running_process.h"
 
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include "base/text.h"
@@ -68,6 +70,8 @@ std::string short_name_of(int pid) {
   const std::string exe = exe_of(pid);
   return exe.empty() ? comm_of(pid) : std::string(base_name(exe));
 }
+
+bool is_alive(int pid) { return ::kill(pid, 0) == 0 || errno != ESRCH; }
 
 std::string comm_of(int pid) {
   const std::string comm = proc_text(pid, "comm");

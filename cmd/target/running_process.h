@@ -32,6 +32,8 @@ std::vector<int> running_pids();
 std::vector<std::string> command_line_of(int pid);
 // "nginx": of its program, or what the kernel calls it; "": it is gone.
 std::string short_name_of(int pid);
+// It is there, or has ended and was not waited for.
+bool is_alive(int pid);
 // What the kernel calls it, as ps shows it; "": it is gone.
 std::string comm_of(int pid);
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <sstream>
 
 #include "base/unique_fd.h"
 
@@ -55,10 +56,22 @@ bool has_ended(int pid, int tid) {
   return state.empty() || state[0] == 'Z' || state[0] == 'X';
 }
 
-bool has_children(int pid, int tid) {
-  const auto text =
-      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
-  return text && !text->empty();
+namespace {
+
+std::string children_text(int pid, int tid) {
+  return read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children")
+      .value_or("");
+}
+
+}  // namespace
+
+bool has_children(int pid, int tid) { return !children_text(pid, tid).empty(); }
+
+std::vector<pid_t> children_of(int pid, int tid) {
+  std::vector<pid_t> children;
+  std::istringstream numbers(children_text(pid, tid));
+  for (pid_t child = 0; numbers >> child;) children.push_back(child);
+  return children;
 }
 
 long system_call_of(int pid, int tid) {

@@ -25,6 +25,8 @@ bool has_ended(int pid, int tid);
 // Whether a thread has children. A child's end is a signal for the thread that has made it. False,
 // too, where the kernel does not say (CONFIG_PROC_CHILDREN).
 bool has_children(int pid, int tid);
+// Them.
+std::vector<pid_t> children_of(int pid, int tid);
 // The number of the system call in which a thread is; kNoCall: it is in none, and runs or was
 // stopped there; kUnknownCall: the kernel does not say.
 inline constexpr long kNoCall = -1, kUnknownCall = -2;
