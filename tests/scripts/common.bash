@@ -54,6 +54,20 @@ need() {
   local program
   for program in "$@"; do command -v "$program" >/dev/null || skip "$program is not installed"; done
 }
+# make_group NAME : prints the path of a new control group. Fails where none can be made.
+make_group() {
+  local top
+  for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [[ -e $top/cgroup.procs ]] && mkdir "$top/$1" 2>/dev/null && echo "$top/$1" && return
+  done
+  return 1
+}
+# remove_group PATH : with all that is in it.
+remove_group() {
+  local pid
+  while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$1/cgroup.procs"
+  wait_for 10 rmdir "$1"
+}
 fail() {
   failures=$((failures + 1))
   echo "FAIL: $*"

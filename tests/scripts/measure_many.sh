@@ -309,18 +309,8 @@ if begin types; then
   end_all
 fi
 
-group=
-for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-  [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-test-$$" 2>/dev/null &&
-    group=$top/patchbay-test-$$ && break
-done
-leave_group() {
-  local pid
-  [[ $group ]] || return 0
-  while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
-  wait_for 10 rmdir "$group"
-}
-trap 'leave_group; cleanup' EXIT
+group=$(make_group "patchbay-test-$$")
+trap '[[ ! $group ]] || remove_group "$group"; cleanup' EXIT
 # in_group NAME
 in_group() { echo "${pid_of[$1]}" >"$group/cgroup.procs"; }
 if [[ -z $group ]]; then

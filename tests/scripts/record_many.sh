@@ -530,17 +530,11 @@ fi
 
 # --- control groups
 
-group=
-for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-  [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-test-$$" 2>/dev/null &&
-    group=$top/patchbay-test-$$ && break
-done
+group=$(make_group "patchbay-test-$$")
 leave_group() {
-  local pid folder
+  local folder
   [[ $group ]] || return 0
-  while read -r pid; do kill -9 "$pid" 2>/dev/null; done \
-    < <(cat "$group/below/cgroup.procs" "$group/cgroup.procs" 2>/dev/null)
-  for folder in "$group/below" "$group"; do [[ -e $folder ]] && wait_for 10 rmdir "$folder"; done
+  for folder in "$group/below" "$group"; do [[ -e $folder ]] && remove_group "$folder"; done
 }
 trap 'leave_group; cleanup' EXIT
 # in_group NAME [SUBGROUP]

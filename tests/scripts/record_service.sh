@@ -10,18 +10,8 @@ begin() { [[ $1 =~ $wanted ]] && echo "  $1"; }
 
 # --- a control group of its own, where one can be made
 
-group=
-for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-  [[ -e $top/cgroup.procs ]] && mkdir "$top/patchbay-service-$$" 2>/dev/null &&
-    group=$top/patchbay-service-$$ && break
-done
-leave_group() {
-  local pid
-  [[ $group ]] || return 0
-  while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
-  wait_for 10 rmdir "$group"
-}
-trap 'leave_group; cleanup' EXIT
+group=$(make_group "patchbay-service-$$")
+trap '[[ ! $group ]] || remove_group "$group"; cleanup' EXIT
 # in_group COMMAND… & : the command and all that it starts are in the group, if there is one.
 # shellcheck disable=SC2016  # $0 is the inner shell's
 in_group() {

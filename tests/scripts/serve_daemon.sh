@@ -23,19 +23,12 @@ histogram = work(u64 n) keys=common_type
 CONF
 # A control group that is called as a service is, and one that is not.
 groups=()
-for top in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-  [[ -e $top/cgroup.procs ]] || continue
-  for name in patchbay-serve-$$.service patchbay-serve-$$.slice; do
-    mkdir "$top/$name" 2>/dev/null && groups+=("$top/$name")
-  done
-  break
+for name in patchbay-serve-$$.service patchbay-serve-$$.slice; do
+  group=$(make_group "$name") && groups+=("$group")
 done
 leave_groups() {
-  local group pid
-  for group in "${groups[@]}"; do
-    while read -r pid; do kill -9 "$pid" 2>/dev/null; done <"$group/cgroup.procs"
-    wait_for 10 rmdir "$group"
-  done
+  local group
+  for group in "${groups[@]}"; do remove_group "$group"; done
 }
 trap 'leave_groups; cleanup' EXIT
 ((${#groups[@]} == 2)) && cat >>"$work/patchbay.conf" <<CONF
