@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
-#include "cmd/measure/looks.h"
+#include "cmd/measure/executed_notes.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {

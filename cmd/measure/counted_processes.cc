@@ -81,7 +81,7 @@ Status CountedProcesses::start(bool quiet) {
   const Status ready = set_up_own(first);
   if (ready.ok()) current_ = first;
   if (ready.ok() || ready.error().errno_value != ENOENT) return ready;
-  if (target_.waits_for_events) return add_program(first->exe(), &lacking_), Status();
+  if (target_.waits_for_events) return notes_.add(first->exe(), ready, &losses_), Status();
   return user_error(ENOENT, ready.error().message() +
                                 "\n(--follow waits for it in the programs that are executed)");
 }
@@ -132,27 +132,18 @@ void CountedProcesses::end_current(const std::string& successor) {
 void CountedProcesses::executed(ExecutedProgram program) {
   end_current(program.exe);
   child()->note_program();
-  if (!program.client && program.reason.empty()) return add_program(program.exe, &lacking_);
-  const auto lose = [&](const std::string& why) {
-    losses_.push_back("the program has executed another one (" + program.exe +
-                      "), whose calls are not counted: " + why);
-  };
-  if (!program.client) return lose(program.reason);
+  if (!program.client) return notes_.add_unreached(program, &losses_);
   const RemarksOff quiet;
   auto member = std::make_unique<CountedProcess>();
   member->adopt(program);
   const Status ready = set_up_own(member.get());
-  if (ready.ok()) {
-    add_program(program.exe, &also_);
-    current_ = member.get();
-    members_.push_back(std::move(member));
+  notes_.add(program.exe, ready, &losses_);
+  if (!ready.ok()) {
+    apart_ = std::move(member);
     return;
   }
-  if (ready.error().errno_value == ENOENT)
-    add_program(program.exe, &lacking_);
-  else
-    lose(ready.error().message());
-  apart_ = std::move(member);
+  current_ = member.get();
+  members_.push_back(std::move(member));
 }
 
 int CountedProcesses::descriptor() const {
@@ -162,16 +153,7 @@ int CountedProcesses::descriptor() const {
 }
 
 std::vector<std::string> CountedProcesses::take_about_executed() {
-  std::vector<std::string> sentences;
-  if (!also_.empty())
-    sentences.push_back("the program has executed " + list_of_programs(also_) + ", which " +
-                        (also_.size() == 1 ? "is" : "are") + " counted, too");
-  if (!lacking_.empty() && is_counting())
-    sentences.push_back(list_of_programs(lacking_) + (lacking_.size() == 1 ? " has" : " have") +
-                        " nothing of what is counted");
-  if (ExecutedPrograms* const executed = members_.front()->program().executed.get())
-    for (std::string& one : executed->take_sentences()) sentences.push_back(std::move(one));
-  return sentences;
+  return notes_.take(members_.front()->program().executed.get());
 }
 
 // --- their counts

@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "cmd/measure/counted_process.h"
+#include "cmd/measure/executed_notes.h"
 #include "cmd/measure/hist_target.h"
 #include "cmd/target/taken_processes.h"
 
@@ -109,8 +110,7 @@ class CountedProcesses : public ExecListener {
   bool is_summable_ = true;                // else it is counted alone
   bool is_as_asked_ = false;               // the texts of one are what was asked for
   std::unique_ptr<CountedProcess> apart_;  // what it has executed last and is not counted
-  // Names of programs that were executed and are counted, and of those that lack the event.
-  std::vector<std::string> also_, lacking_;
+  ExecutedNotes notes_{"counted", "whose calls are not counted", "nothing of what is counted"};
 };
 
 }  // namespace patchbay::cmd

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/text.h"
-
 namespace patchbay::cmd {
 namespace {
 
@@ -32,22 +30,6 @@ std::string lost_at_end_text(int64_t age_ms) {
 
 std::string counted_before_text(int64_t age_ms) {
   return aged_text("what it counted is that of %.2f s before that", age_ms);
-}
-
-std::string list_of_programs(const std::vector<std::string>& names) {
-  constexpr size_t kMost = 4;
-  const size_t shown = names.size() > kMost ? kMost - 1 : names.size();
-  std::string text;
-  for (size_t i = 0; i < shown; i++)
-    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
-  return text +
-         (shown < names.size() ? " and " + std::to_string(names.size() - shown) + " more" : "");
-}
-
-void add_program(const std::string& exe, std::vector<std::string>* names) {
-  std::string name(base_name(exe));
-  if (std::find(names->begin(), names->end(), name) == names->end())
-    names->push_back(std::move(name));
 }
 
 std::string silent_text(int64_t age_ms) {

@@ -34,9 +34,4 @@ std::string lost_at_end_text(int64_t age_ms);     // it was killed, or has execu
 std::string counted_before_text(int64_t age_ms);  // the second, and it is said before
 std::string silent_text(int64_t age_ms);          // it does not answer
 
-// Programs in a sentence: "sh", "sh and ls", "sh, ls, cat and 3 more".
-std::string list_of_programs(const std::vector<std::string>& names);
-// Adds the last part of a path, once.
-void add_program(const std::string& exe, std::vector<std::string>* names);
-
 }  // namespace patchbay::cmd

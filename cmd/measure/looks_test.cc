@@ -24,14 +24,5 @@ TEST(LookTexts, SayHowOldTheCountsAre) {
   EXPECT_EQ(silent_text(60), "does not answer (stopped?); what it counted is that of 0.06 s ago");
 }
 
-TEST(Looks, ProgramsInASentence) {
-  std::vector<std::string> names;
-  for (const char* exe : {"/bin/sh", "/usr/bin/ls", "/bin/sh"}) add_program(exe, &names);
-  EXPECT_EQ(list_of_programs(names), "sh and ls");
-  EXPECT_EQ(list_of_programs({"sh"}), "sh");
-  EXPECT_EQ(list_of_programs({"a", "b", "c", "d"}), "a, b, c and d");
-  EXPECT_EQ(list_of_programs({"a", "b", "c", "d", "e"}), "a, b, c and 2 more");
-}
-
 }  // namespace
 }  // namespace patchbay::cmd

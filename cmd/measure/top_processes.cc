@@ -153,44 +153,24 @@ void TopProcesses::end_current(const std::string& successor) {
 void TopProcesses::executed(ExecutedProgram program) {
   end_current(program.exe);
   child()->note_program();
-  if (!program.client && program.reason.empty()) return add_program(program.exe, &lacking_);
-  const auto lose = [&](const std::string& why) {
-    losses_.push_back("the program has executed another one (" + program.exe +
-                      "), which is not profiled: " + why);
-  };
-  if (!program.client) return lose(program.reason);
+  if (!program.client) return notes_.add_unreached(program, &losses_);
   const RemarksOff quiet;
   auto member = std::make_unique<Member>();
   member->program.adopt(program);
   choose(member.get());
   member->exe = program.exe;
   const Status begun = begin(member.get());
+  notes_.add(program.exe, begun, &losses_);
   if (!begun.ok()) {
-    if (begun.error().errno_value == ENOENT)
-      add_program(program.exe, &lacking_);
-    else
-      lose(begun.error().message());
     apart_ = std::move(member);
     return;
   }
-  add_program(program.exe, &also_);
   current_ = member.get();
   members_.push_back(std::move(member));
 }
 
 std::vector<std::string> TopProcesses::take_about_executed() {
-  std::vector<std::string> sentences;
-  const auto also = std::exchange(also_, {}), lacking = std::exchange(lacking_, {});
-  if (!also.empty())
-    sentences.push_back("the program has executed " + list_of_programs(also) + ", which " +
-                        (also.size() == 1 ? "is" : "are") + " profiled, too");
-  if (!lacking.empty())
-    sentences.push_back(list_of_programs(lacking) + (lacking.size() == 1 ? " has" : " have") +
-                        " none of these functions");
-  if (child() && members_.front()->program.executed)
-    for (std::string& one : members_.front()->program.executed->take_sentences())
-      sentences.push_back(std::move(one));
-  return sentences;
+  return notes_.take(child() ? members_.front()->program.executed.get() : nullptr);
 }
 
 // --- the counts

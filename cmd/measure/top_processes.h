@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/measure/executed_notes.h"
 #include "cmd/measure/top_profile.h"
 #include "cmd/measure/top_table.h"
 #include "cmd/target/process_choice.h"
@@ -119,7 +120,7 @@ class TopProcesses : public ExecListener {
   std::unique_ptr<Member> apart_;            // what it has executed last and is not profiled
   bool was_looked_at_ = false;               // right before it executes something
   TopTable gone_;                            // the sums of what it was, but for the first
-  std::vector<std::string> also_, lacking_;  // names of programs that it has executed
+  ExecutedNotes notes_{"profiled", "which is not profiled", "none of these functions"};
 
   TopTable sum_;
   bool self_time_ = false, is_started_ = false;
