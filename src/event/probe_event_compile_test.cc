@@ -3,10 +3,8 @@
 // What programs of probe events fetch, run over registers and memory of this program. The signal
 // handler does what the agent's does.
 #include <sys/prctl.h>
-#include <ucontext.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -14,17 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "event/probe_event_testing.h"
-#include "hot/fault.h"
+#include "hot/fixup_testing.h"
 
 namespace patchbay {
 namespace {
-
-void on_fault(int, siginfo_t*, void* context) {
-  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = fault_fixup(uint64_t(ip));
-  if (!fixup) std::abort();
-  ip = greg_t(fixup);
-}
 
 struct Memory {
   uint64_t words[8] = {0x1122334455667788, 0xfffffffffffffff0, 3, 4, 5, 6, 7, 8};
@@ -36,10 +27,6 @@ struct Memory {
 class ProbeFetch : public ::testing::Test {
  protected:
   ProbeFetch() {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &action, &old_segv_);
     for (uint64_t i = 0; i < kNrRegisters; i++) registers_.reg[i] = 0x100 + i;
     for (uint64_t i = 0; i < 16; i++) registers_.xmm[i][0] = 0x200 + i;
     for (uint64_t i = 0; i < 6; i++) registers_.arg[i] = 0x300 + i;
@@ -50,7 +37,6 @@ class ProbeFetch : public ::testing::Test {
     world_.symbols["words"] = address_of(memory_.words);
     world_.data = address_of(&memory_);
   }
-  ~ProbeFetch() override { sigaction(SIGSEGV, &old_segv_, nullptr); }
 
   static uint64_t address_of(const void* object) { return reinterpret_cast<uint64_t>(object); }
 
@@ -104,7 +90,7 @@ class ProbeFetch : public ::testing::Test {
   EventCall call_;
   FetchProgramPtr program_;
   std::vector<uint8_t> record_;
-  struct sigaction old_segv_ = {};
+  test::FaultFixups fixups_;
 };
 
 TEST_F(ProbeFetch, WordsOfTheFirstPatches) {

@@ -3,7 +3,6 @@
 // fetch_run over hand-made programs, over every kind of bad address, and over the record of
 // another event. The test's signal
 // handler does what the agent's does: it asks fault_fixup() where to continue.
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -13,28 +12,19 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include "fetch/fetch_abi.h"
-#include "hot/fault.h"
+#include "hot/fixup_testing.h"
 
 namespace patchbay {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr uint64_t kNonCanonical = 0x8000000000000000;
-int faults_seen;
-
-void on_fault(int, siginfo_t*, void* context) {
-  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  uint64_t fixup = fault_fixup(uint64_t(ip));
-  if (!fixup) std::abort();
-  ip = greg_t(fixup);
-  faults_seen++;
-}
+int& faults_seen = test::FaultFixups::seen;
 
 struct Program {
   std::vector<FetchInsn> insns;
@@ -64,11 +54,6 @@ uint32_t dynamic_bytes(const FetchInsn& insn) {
 class FetchRun : public ::testing::Test {
  protected:
   void SetUp() override {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &action, &old_segv_);
-    sigaction(SIGBUS, &action, &old_bus_);
     faults_seen = 0;
     // Two pages, then one that cannot be read.
     pages_ = static_cast<uint8_t*>(
@@ -77,11 +62,7 @@ class FetchRun : public ::testing::Test {
     mprotect(pages_ + 2 * kPage, kPage, PROT_NONE);
     end_ = pages_ + 2 * kPage;
   }
-  void TearDown() override {
-    munmap(pages_, 3 * kPage);
-    sigaction(SIGSEGV, &old_segv_, nullptr);
-    sigaction(SIGBUS, &old_bus_, nullptr);
-  }
+  void TearDown() override { munmap(pages_, 3 * kPage); }
 
   // Runs it over a record full of 0xee, so that a byte that is not written shows; checks the canary
   // behind it.
@@ -158,7 +139,7 @@ class FetchRun : public ::testing::Test {
   std::vector<uint8_t> source_;  // the record that an event probe reads
   uint8_t* pages_ = nullptr;
   uint8_t* end_ = nullptr;  // the first byte that cannot be read
-  struct sigaction old_segv_, old_bus_;
+  test::FaultFixups fixups_;
 };
 
 std::string bytes(uint64_t value, size_t size) {
@@ -792,7 +773,7 @@ TEST_F(FetchRun, TextsElsewhereAreNotCutByAField) {
 TEST_F(FetchRun, FixupKnowsOnlyItsOwnLoads) {
   EXPECT_EQ(fault_fixup(0), 0u);
   EXPECT_EQ(fault_fixup(uint64_t(&fetch_run)), 0u);
-  EXPECT_EQ(fault_fixup(uint64_t(&on_fault)), 0u);
+  EXPECT_EQ(fault_fixup(uint64_t(&std::abort)), 0u);
 }
 
 }  // namespace

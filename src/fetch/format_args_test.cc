@@ -2,7 +2,6 @@
 //
 // What fetch_format_args() shows of calls that the compiler has made: an assembler function keeps
 // their registers. The signal handler does what the agent's does.
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,13 +9,12 @@
 #include <string>
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <gtest/gtest.h>
 
 #include "fetch/fetch_abi.h"
 #include "fetch/format_args.h"
-#include "hot/fault.h"
+#include "hot/fixup_testing.h"
 
 extern "C" {
 patchbay::FetchRegisters format_args_test_registers;
@@ -52,13 +50,6 @@ namespace {
 
 static_assert(offsetof(FetchRegisters, reg) == 256 && offsetof(FetchRegisters, arg) == 400);
 
-void on_fault(int, siginfo_t*, void* context) {
-  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = fault_fixup(uint64_t(ip));
-  if (!fixup) std::abort();
-  ip = greg_t(fixup);
-}
-
 // The text, which ends with its only NUL; nothing behind its room is touched.
 std::string taken() {
   EXPECT_GE(format_args_test_size, 1u);
@@ -78,22 +69,13 @@ std::string shown(const char* format, Args... args) {
 class FormatArgs : public ::testing::Test {
  protected:
   void SetUp() override {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &action, &old_segv_);
-    sigaction(SIGBUS, &action, &old_bus_);
     void* const pages =
         mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(pages, MAP_FAILED);
     end_ = static_cast<char*>(pages) + kPage;
     mprotect(end_, kPage, PROT_NONE);
   }
-  void TearDown() override {
-    munmap(end_ - kPage, 2 * kPage);
-    sigaction(SIGSEGV, &old_segv_, nullptr);
-    sigaction(SIGBUS, &old_bus_, nullptr);
-  }
+  void TearDown() override { munmap(end_ - kPage, 2 * kPage); }
   // Without a NUL, up to the page that cannot be read.
   char* at_the_end(const std::string& text) {
     std::memcpy(end_ - text.size(), text.data(), text.size());
@@ -102,7 +84,7 @@ class FormatArgs : public ::testing::Test {
 
   static constexpr size_t kPage = 4096;
   char* end_ = nullptr;
-  struct sigaction old_segv_ = {}, old_bus_ = {};
+  test::FaultFixups fixups_;
 };
 
 TEST_F(FormatArgs, WithoutConversionsThereIsNothing) {

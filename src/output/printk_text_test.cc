@@ -7,17 +7,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <cinttypes>
-#include <csignal>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
 
-#include "hot/fault.h"
+#include "hot/fixup_testing.h"
 #include "probe/records/printk_hot.h"
 #include "ring_buffer/ring_write_hot.h"
 
@@ -275,31 +273,17 @@ TEST(PrintkText, RecordsThatAreCutShort) {
 
 // --- bad memory
 
-void on_fault(int, siginfo_t*, void* context) {
-  auto& ip = static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP];
-  const uint64_t fixup = fault_fixup(uint64_t(ip));
-  if (!fixup) std::abort();
-  ip = greg_t(fixup);
-}
-
 class PrintkFaults : public ::testing::Test {
  protected:
   void SetUp() override {
-    struct sigaction action = {};
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_NODEFER;
-    sigaction(SIGSEGV, &action, &before_);
     page_ = static_cast<char*>(
         mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(page_, MAP_FAILED);
     ASSERT_EQ(mprotect(page_ + 4096, 4096, PROT_NONE), 0);
   }
-  void TearDown() override {
-    munmap(page_, 8192);
-    sigaction(SIGSEGV, &before_, nullptr);
-  }
+  void TearDown() override { munmap(page_, 8192); }
   char* page_ = nullptr;
-  struct sigaction before_ = {};
+  test::FaultFixups fixups_;
 };
 
 TEST_F(PrintkFaults, StringsThatCannotBeRead) {
