@@ -28,6 +28,9 @@ int bench_anywhere(int a, int b);
 extern const uint8_t bench_inside[];  // its second instruction
 int bench_trap(int a, int b);
 int bench_live(int a, int b);
+int bench_inside_counted(int a, int b);  // the limits of jump_inside_rejected
+int bench_inside_compared(int a, int b);
+uint64_t bench_inside_count;
 __attribute__((noinline, used, visibility("default"))) void bench_text(const char* text, int n) {
   __asm__ volatile("" : : "r"(text), "r"(n));
 }
@@ -72,6 +75,41 @@ bench_live:
 	cmovg %edx, %eax
 	ret
 	.size bench_live, . - bench_live
+
+/* bench_anywhere with what a jump, a test and a count come to when they are written by hand: no
+ * thread is asked for, and the count is not the CPU's. */
+	.macro inside name, counted
+	.globl \name
+	.type \name, @function
+	.balign 32
+\name:
+	push %rbx
+	mov %edi, %ebx
+	jmp 2f
+	.balign 8
+1:	add %ebx, %eax
+	pop %rbx
+	ret
+	.balign 32
+2:	lea -128(%rsp), %rsp
+	mov %rax, -40(%rsp)
+	cmp $-1, %edi
+	jl 3f
+	.if \counted
+	mov %rcx, -8(%rsp)
+	mov bench_inside_count@gotpcrel(%rip), %rcx
+	incq (%rcx)
+	mov -8(%rsp), %rcx
+	.endif
+	mov -40(%rsp), %rax
+	lea 128(%rsp), %rsp
+	lea 7(%rsi,%rsi,2), %eax
+	jmp 1b
+3:	ud2
+	.size \name, . - \name
+	.endm
+	inside bench_inside_counted, 1
+	inside bench_inside_compared, 0
 )");
 
 namespace {
@@ -86,6 +124,8 @@ constexpr char kDefinitions[] =
 
 using Call = void (*)(int i);
 void call_anywhere(int i) { benchmark::DoNotOptimize(bench_anywhere(i, i + 1)); }
+void call_counted(int i) { benchmark::DoNotOptimize(bench_inside_counted(i, i + 1)); }
+void call_compared(int i) { benchmark::DoNotOptimize(bench_inside_compared(i, i + 1)); }
 void call_live(int i) { benchmark::DoNotOptimize(bench_live(i, i + 1)); }
 void call_trap(int i) { benchmark::DoNotOptimize(bench_trap(i & 0xffff, 0)); }
 void call_text(int i) { bench_text("select 1 from t42x;", i & 0xffff); }
@@ -97,6 +137,10 @@ void run(benchmark::State& state, Call call) {
 
 void untraced(benchmark::State& state) { run(state, call_anywhere); }
 BENCHMARK(untraced)->MinTime(0.3);
+
+void limit(benchmark::State& state, Call call) { run(state, call); }
+BENCHMARK_CAPTURE(limit, jump_inside_rejected, call_counted)->MinTime(0.3);
+BENCHMARK_CAPTURE(limit, jump_inside_compared, call_compared)->MinTime(0.3);
 
 void switch_events(const std::string& names, const char* on) {
   for (size_t at = 0; at < names.size();) {

@@ -208,8 +208,8 @@ class ProbeEmitter {
     out_.load(kWork, kSavedWork);
   }
 
-  // Nobody knows this thread yet.
   void emit_rejected() {
+    Label new_thread;
     out_.bind(rejected_);
     if (!counts_) {
       if (keeps_flags_) restore_flags_alone();
@@ -217,15 +217,30 @@ class ProbeEmitter {
       return;
     }
     out_.stack_is(step_);
-    for (const Reg spent : kSpentByCount) out_.store(frame_.saved(spent), spent);
-    jump_if_thread_is_new(rejected_locked_);
+    jump_if_thread_is_new(new_thread);
+    save_for_count();
     out_.load_cpu(kWork, rejected_locked_);
     emit_count(frame_, rejected_count_);
     leave_rejected();
+    out_.bind(new_thread);
+    emit_rejected_of_new_thread();
     out_.abort_sequence(rejected_count_);
     out_.bind(rejected_locked_);
     emit_count_locked(frame_);
     leave_rejected();
+  }
+  // A thread all of whose hits are left out would for ever count in the row that all unknown threads
+  // share. So the general way gets to know it. Without rseq there is nothing that this would help.
+  void emit_rejected_of_new_thread() {
+    if (pb_rseq_offset && !only_hooks_) {
+      if (keeps_flags_) restore_flags_alone();
+      return out_.jump(slow_call_);
+    }
+    save_for_count();
+    out_.jump(rejected_locked_);
+  }
+  void save_for_count() {
+    for (const Reg spent : kSpentByCount) out_.store(frame_.saved(spent), spent);
   }
   void leave_rejected() {
     if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
