@@ -14,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -143,6 +144,63 @@ void limit_of_tracers(benchmark::State& state) {
 }
 BENCHMARK(limit_of_tracers<2>)->Name("limits/two_tracers")->MinTime(0.3);
 BENCHMARK(limit_of_tracers<4>)->Name("limits/four_tracers")->MinTime(0.3);
+
+// The same with what the ring's protocol asks of each record (src/ring_buffer/ring_record.inc): the
+// start of a restartable sequence, the CPU, the room that is left, the time since the record before,
+// its count and time in the slot that is not published, and the one store that publishes all of it.
+struct alignas(64) Published {
+  struct Slot {
+    uint64_t time, entries;
+  };
+  static constexpr uint64_t kHeader = 16, kRecord = 28, kOtherSlot = uint64_t{1} << 63;
+  uint64_t publish = kHeader;
+  uint32_t last = 4095;  // of a sub-buffer
+  Slot slots[2] = {};
+  alignas(64) char bytes[4096];
+
+  __attribute__((noinline)) void begin(uint64_t time) {
+    slots[0].time = slots[1].time = time;
+    publish = kHeader;
+  }
+} g_published[4];
+volatile struct {
+  uint64_t sequence;
+  uint32_t cpu_start, cpu;
+} g_thread;
+
+void publish(Published* ring, uint64_t time, uint64_t value) {
+  g_thread.sequence = reinterpret_cast<uint64_t>(&g_published);
+  if (g_thread.cpu_start != g_thread.cpu) return;
+  const uint64_t published = ring->publish;
+  const Published::Slot& slot = ring->slots[published >> 63];
+  Published::Slot& other = ring->slots[(published >> 63) ^ 1];
+  const uint64_t delta = time - slot.time, at = published & ring->last;
+  if (delta >= 1U << 27 || at < Published::kHeader || at + Published::kRecord > ring->last)
+    return ring->begin(time);
+  char* const to = ring->bytes + at;
+  const uint64_t words[] = {value, value + 1, value + 2};
+  const uint32_t first = uint32_t(delta << 5 | 6);
+  std::memcpy(to, &first, sizeof first);
+  for (size_t i = 0; i < std::size(words); i++)
+    std::memcpy(to + sizeof first + i * sizeof words[0], &words[i], sizeof words[0]);
+  other.entries = slot.entries + 1;
+  other.time = time;
+  __asm__ volatile("" : : : "memory");
+  ring->publish = (published ^ Published::kOtherSlot) + Published::kRecord;
+  __asm__ volatile("" : : : "memory");
+}
+template <int kCount>
+void limit_of_published(benchmark::State& state) {
+  int i = 0;
+  for (auto _ : state) {
+    const uint64_t time = __builtin_ia32_rdtsc();
+    for (int n = 0; n < kCount; n++) publish(&g_published[n], time, uint64_t(i));
+    call_leaf(i++);
+  }
+}
+BENCHMARK(limit_of_published<1>)->Name("limits/one_tracer_published")->MinTime(0.3);
+BENCHMARK(limit_of_published<2>)->Name("limits/two_tracers_published")->MinTime(0.3);
+BENCHMARK(limit_of_published<4>)->Name("limits/four_tracers_published")->MinTime(0.3);
 
 // `instances` tracers; the first has the functions of `filter`, the others those of `others`.
 void tracers(benchmark::State& state, const char* tracer, int instances, const char* filter,
