@@ -4,7 +4,8 @@
 // calls one function and ends, alone, with the agent at rest, with an event of the function, and
 // with the limit: a library that makes what an agent has to have of the kernel (a directory, a
 // socket, a reserved buffer file, a thread, a patched function), and nothing to use it with.
-// The four are run in turn; medians.
+// The four are run in turn; medians. Then the memory of a program that sleeps, alone and with the
+// agent at rest.
 //
 //   start [RUNS]
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -22,8 +24,12 @@
 namespace {
 
 constexpr char kProgram[] = R"(
+#include <unistd.h>
 __attribute__((noinline)) int hello(int n) { __asm__ volatile(""); return n + 1; }
-int main() { return hello(41) != 42; }
+int main(int argc, char **argv) {
+  if (argc > 1) pause();
+  return hello(41) != 42;
+}
 )";
 
 // As much of the buffer is reserved as the agent's is, and the event's stub is a page.
@@ -100,6 +106,43 @@ struct Cost {
   long faults;
 };
 
+// KB of a process, as /proc/PID/smaps_rollup has them.
+struct Memory {
+  long rss = 0, pss = 0, dirty = 0;
+};
+
+Memory memory_of(pid_t pid) {
+  Memory memory;
+  std::ifstream rollup("/proc/" + std::to_string(pid) + "/smaps_rollup");
+  for (std::string name, rest; rollup >> name && std::getline(rollup, rest);) {
+    if (name == "Rss:") memory.rss = std::atol(rest.c_str());
+    if (name == "Pss:") memory.pss = std::atol(rest.c_str());
+    if (name == "Private_Dirty:") memory.dirty = std::atol(rest.c_str());
+  }
+  return memory;
+}
+
+// Of a program that sleeps. With an agent it is looked at when that serves.
+Memory asleep(const std::string& program, std::vector<std::string> variables, bool has_agent) {
+  std::vector<char*> environment;
+  for (std::string& one : variables) environment.push_back(one.data());
+  environment.push_back(nullptr);
+  char sleeps[] = "sleep";
+  char* argv[] = {const_cast<char*>(program.c_str()), sleeps, nullptr};
+  const pid_t pid = ::vfork();
+  if (pid == 0) {
+    ::execve(program.c_str(), argv, environment.data());
+    ::_exit(127);
+  }
+  const std::string socket = g_directory + "/" + std::to_string(pid) + "/ctl.sock";
+  for (int i = 0; has_agent && i < 500 && ::access(socket.c_str(), F_OK); i++) ::usleep(10000);
+  ::usleep(300000);
+  const Memory memory = memory_of(pid);
+  ::kill(pid, SIGTERM);
+  ::waitpid(pid, nullptr, 0);
+  return memory;
+}
+
 Cost run(const std::string& program, const std::vector<std::string>& variables) {
   std::vector<char*> environment;
   for (const std::string& one : variables) environment.push_back(const_cast<char*>(one.c_str()));
@@ -164,5 +207,9 @@ int main(int argc, char** argv) {
                 rows[row].what, cost.cpu_ms, cost.faults, cost.cpu_ms - alone.cpu_ms,
                 cost.faults - alone.faults);
   }
+  const Memory without = asleep(program, {}, false),
+               with = asleep(program, rows[2].variables, true);
+  std::printf("agent at rest  %ld KB resident (Rss), %ld KB as Pss, %ld KB private and dirty\n",
+              with.rss - without.rss, with.pss - without.pss, with.dirty - without.dirty);
   return std::system(("rm -r " + g_directory).c_str()) != 0;
 }

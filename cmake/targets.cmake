@@ -74,6 +74,10 @@ add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
 pb_precompile(pb_core)
+# Each function in a section of its own: the linker drops those that nothing needs, and lays those of
+# the agent's start beside each other (cmake/start_order.cmake).
+set(function_sections $<$<CONFIG:RelWithDebInfo>:-ffunction-sections>)
+target_compile_options(pb_core PRIVATE ${function_sections})
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
 file(GLOB_RECURSE agent_sources CONFIGURE_DEPENDS src/agent/*.cc src/api/*.cc src/api/*.S)
@@ -83,9 +87,14 @@ set_target_properties(patchbay_agent PROPERTIES
   OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0 PB_ENCLOSES_ZYDIS ON)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
 pb_enclose_zydis(patchbay_agent)
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT PATCHBAY_SANITIZE)
+  include(cmake/start_order.cmake)
+  pb_order_start(patchbay_agent)
+endif()
 add_dependencies(patchbay_agent asm_offsets)
 target_include_directories(patchbay_agent PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
+target_compile_options(patchbay_agent PRIVATE ${function_sections})
 pb_precompile(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
   # Options stand before all objects. Of an inline function that several objects have the linker
@@ -111,7 +120,7 @@ if(NOT PATCHBAY_SANITIZE)
   target_link_libraries(patchbay_agent PRIVATE
     -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc)
 endif()
-set_target_properties(patchbay_agent PROPERTIES
+set_property(TARGET patchbay_agent APPEND PROPERTY
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)
 
 # --- debug information: the tool's
