@@ -146,8 +146,8 @@ BENCHMARK(limit_of_tracers<2>)->Name("limits/two_tracers")->MinTime(0.3);
 BENCHMARK(limit_of_tracers<4>)->Name("limits/four_tracers")->MinTime(0.3);
 
 // The same with what the ring's protocol asks of each record (src/ring_buffer/ring_record.inc): the
-// start of a restartable sequence, the CPU, the room that is left, the time since the record before,
-// its count and time in the slot that is not published, and the one store that publishes all of it.
+// start of a restartable sequence, the CPU, the room that is left, the time since the record
+// before, its count and time in the slot that is not published, and the store that publishes it.
 struct alignas(64) Published {
   struct Slot {
     uint64_t time, entries;

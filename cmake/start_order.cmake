@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 # What the agent runs while it starts lies at the beginning of its text. The kernel maps sixteen
-# pages around each that is touched, so some 400 functions that are scattered over 3.6 MB are 2 MB of
-# memory in each process, and lie in a few hundred KB beside each other.
+# pages around each that is touched, so that some 400 functions scattered over 3.6 MB are 2 MB of
+# memory in each process.
 #
 # src/agent/start_order.txt names them; tools/start_order writes it. A name that is not there any
 # more does no harm, and a function that is missing lies among the others.
 
-# pb_order_start(TARGET): a shared library of objects that are compiled with -ffunction-sections. The
-# linker's own script is used, with these functions in front. They stay in .text: valgrind knows no
-# functions of other sections.
+# pb_order_start(TARGET): a shared library of objects that are compiled with -ffunction-sections.
+# The linker's own script is used, with these functions in front. They stay in .text: valgrind knows
+# no functions of other sections.
 function(pb_order_start target)
   set(list ${CMAKE_SOURCE_DIR}/src/agent/start_order.txt)
   set(script ${CMAKE_BINARY_DIR}/generated/start_order.ld)

@@ -74,8 +74,8 @@ add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
 pb_precompile(pb_core)
-# Each function in a section of its own: the linker drops those that nothing needs, and lays those of
-# the agent's start beside each other (cmake/start_order.cmake).
+# Each function in a section of its own: the linker drops those that nothing needs, and lays those
+# of the agent's start beside each other (cmake/start_order.cmake).
 set(function_sections $<$<CONFIG:RelWithDebInfo>:-ffunction-sections>)
 target_compile_options(pb_core PRIVATE ${function_sections})
 

@@ -229,8 +229,8 @@ class ProbeEmitter {
     emit_count_locked(frame_);
     leave_rejected();
   }
-  // A thread all of whose hits are left out would for ever count in the row that all unknown threads
-  // share. So the general way gets to know it. Without rseq there is nothing that this would help.
+  // A thread all of whose hits are left out would for ever count in the row that all unknown
+  // threads share. So the general way gets to know it, unless there is no rseq, and no other row.
   void emit_rejected_of_new_thread() {
     if (pb_rseq_offset && !only_hooks_) {
       if (keeps_flags_) restore_flags_alone();

@@ -53,8 +53,8 @@ same "functions of the probe path with a personality routine" "" \
   "$(join "$work/hot" "$work/all" | awk 'NR == FNR { has[$1] = 1; next } $2 in has { print $1 }' \
     "$work/personal" - | xargs)"
 
-# What it adds to a program while nothing is traced. The functions of its start lie beside each other
-# (cmake/start_order.cmake); where they do not, this is 2.7 MB.
+# What it adds to a program while nothing is traced. The functions of its start lie beside each
+# other (cmake/start_order.cmake); where they do not, this is 3.1 MB.
 resident() { # PID : KB
   awk '/^Rss:/ { print $2 }' "/proc/$1/smaps_rollup"
 }
