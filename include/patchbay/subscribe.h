@@ -80,7 +80,7 @@ PATCHBAY_EXPORTED int patchbay_subscribe_with(const char* instance, const char* 
                                               unsigned flags,
                                               struct patchbay_subscription** subscription);
 /* Neither the callback nor anything that it calls uses a vector, mask or x87 register. Then none
- * has to be kept where a function is hit, and a call costs two thirds; at a static event, which is
+ * has to be kept where a function is hit, and a call costs half; at a static event, which is
  * a call itself, none is kept anyway. The compiler sees to it in
  * `__attribute__((target("general-regs-only")))`; libc's functions do use them, and
  * patchbay_field_f64() does. To say it where it is not so destroys values of the program. */

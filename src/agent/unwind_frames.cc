@@ -88,16 +88,16 @@ void write_signed(TableWriter* w, int64_t value) {
   }
 }
 
+void write_unsigned(TableWriter* w, uint32_t value) {
+  for (; value >= 0x80; value >>= 7) w->byte(uint8_t(value | 0x80));
+  w->byte(uint8_t(value));
+}
+
 // def_cfa rsp + moved + 1, then rsp and rip as values.
 void write_rules(TableWriter* w, const StubPlace& place) {
   static constexpr uint8_t kSaved[] = {0, 2, 1, 9, 10, 11};  // rax rcx rdx r9 r10 r11, downwards
   w->bytes({0x0c, kRsp});
-  const uint32_t offset = place.moved + 1u;
-  if (offset < 0x80) {
-    w->byte(uint8_t(offset));
-  } else {
-    w->bytes({uint8_t(offset | 0x80), uint8_t(offset >> 7)});
-  }
+  write_unsigned(w, place.moved + 1u);
   w->bytes({0x16, kRsp, 2, 0x31, 0x1c});  // val_expression: CFA, lit1, minus
   w->bytes({0x16, kRip, 9, 0x0e});        // val_expression: const8u
   w->word64(place.original);
@@ -111,12 +111,14 @@ void write_rules(TableWriter* w, const StubPlace& place) {
 }
 
 // A function that has `moved` bytes of its own on the stack.
-void write_function_rules(TableWriter* w, uint8_t moved) {
-  w->bytes({0x0c, kRsp, uint8_t(moved + 8), 0x80 | kRip, 1});
+void write_function_rules(TableWriter* w, uint16_t moved) {
+  w->bytes({0x0c, kRsp});
+  write_unsigned(w, moved + 8u);
+  w->bytes({0x80 | kRip, 1});
 }
 
 // `place` null: a function.
-void* write_table(uint8_t* table, uint64_t address, const StubPlace* place, uint8_t moved) {
+void* write_table(uint8_t* table, uint64_t address, const StubPlace* place, uint16_t moved) {
   TableWriter w(table);
   constexpr size_t kHeader = 16;
   w.bytes({1, kAbsolute, kOmitted, kOmitted});
@@ -140,7 +142,7 @@ void* write_table(uint8_t* table, uint64_t address, const StubPlace* place, uint
   return table;
 }
 
-void* table_for(uint64_t address, const StubPlace* place, uint8_t moved) {
+void* table_for(uint64_t address, const StubPlace* place, uint16_t moved) {
   uint8_t* table;
   if (ThreadBlock* block = thread_block()) {
     table = block->tables.table[block->tables.next++ % BriefTables::kTables];
@@ -163,7 +165,7 @@ extern "C" __attribute__((visibility("default"))) int _dl_find_object(
   using namespace patchbay;
   const auto address = reinterpret_cast<uint64_t>(pc);
   StubPlace place;
-  uint8_t moved = 0;
+  uint16_t moved = 0;
   const bool in_stub = stub_place(address, &place) || padding_place(address, &place);
   if (!in_stub && !generated_code_at(address, &moved)) {
     const auto next = next_function<FindObject>(Next::kDlFindObject);

@@ -14,6 +14,8 @@
 
 namespace patchbay {
 
+inline constexpr size_t kMaxCodeCallbacks = 4;  // of one event (codegen/callback_code.h)
+
 // What Emitter::set_later() leaves open: it differs from one site or event to the next.
 enum class CodeValue : uint8_t {
   kId,
@@ -25,7 +27,8 @@ enum class CodeValue : uint8_t {
   kListeners,
   kHist,
   kHistSwitch,
-  kCount
+  kCallback,  // the first one; the others follow
+  kCount = kCallback + kMaxCodeCallbacks
 };
 
 // Words for what the code holds in registers while it copies texts (codegen/text_code.h). The code
@@ -46,13 +49,14 @@ inline uint32_t fixed_record_size(const FetchProgram& fetch) {
 
 class CodeFrame {
  public:
-  CodeFrame(Emitter& emitter, const ProbeCode& what)
+  // `lower`: how much lower the stack pointer is than where it was when the registers were saved.
+  CodeFrame(Emitter& emitter, const ProbeCode& what, int lower = 0)
       : out(emitter),
         code(what),
         step(what.inside ? reg::kRedZone : 0),
         texts(what.fast && !what.hist && !what.at_return && has_texts(*what.event.fetch)),
         spills_(texts || what.hist),
-        below_(what.at_return ? 8 : 0),
+        below_(what.at_return ? 8 : -lower),
         tid_(thread_local_offset(&pb_thread.fast_tid)) {}
 
   // Below the stack pointer, a word each: reg::kSpent, a scratch word, the flags, kReturnSlot. In
@@ -108,7 +112,7 @@ class CodeFrame {
   Mem word_below(int number) const { return {reg::kStack, -8 * (number + 1) - below_}; }
 
   const bool spills_;  // it needs the words of spilled()
-  const int below_;    // how much of the stack below it is in use
+  const int below_;    // how much of the stack below it is in use; negative: what is saved is above
   const int64_t tid_;  // of ProbeThread.fast_tid, from the thread pointer
 };
 

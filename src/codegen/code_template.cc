@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/call_code.h"
+#include "codegen/callback_code.h"
 #include "codegen/hist_code.h"
 #include "codegen/probe_emitter.h"
 #include "filter/filter_insn.h"
@@ -67,7 +68,8 @@ void write_key(const ProbeCode& code, std::string* key) {
       code.uses_xmm,      code.flags_live,      code.inside,   code.fast,
       code.hooks_return,  code.site_has_events, code.filtered, code.event.counts != nullptr,
       code.at_return,     code.shared,          code.gated,    code.soft,
-      code.hook_uses_xmm, code.mirrored,        code.hist,     code.takes};
+      code.hook_uses_xmm, code.mirrored,        code.hist,     code.takes,
+      code.calls};
   add(kind, sizeof kind);
   if (code.gated) add_tests(*code.event.event->triggers->gate, *code.event.fetch, key);
   if (code.filtered && code.at_return)
@@ -79,6 +81,10 @@ void write_key(const ProbeCode& code, std::string* key) {
   add(&pb_locked_row, sizeof pb_locked_row);
   if (code.hist) {
     const std::vector<uint64_t> words = hist_code_words(hist_code(code.event));
+    add(words.data(), words.size() * sizeof words[0]);
+  }
+  if (code.calls) {
+    const std::vector<uint64_t> words = callback_code_words(callback_code(code.event));
     add(words.data(), words.size() * sizeof words[0]);
   }
   if (!code.fast) return;

@@ -7,6 +7,7 @@
 
 #include "abi/ftrace_records.h"
 #include "codegen/call_code.h"
+#include "codegen/callback_code.h"
 #include "codegen/code_frame.h"
 #include "codegen/code_template.h"
 #include "codegen/hist_code.h"
@@ -75,6 +76,12 @@ std::array<uint64_t, size_t(CodeValue::kCount)> values_of(const ProbeCode& code)
     set(CodeValue::kHist, reinterpret_cast<uint64_t>(hist));
     set(CodeValue::kHistSwitch, reinterpret_cast<uint64_t>(hist->event_switch));
   }
+  if (code.calls) {
+    const TriggerProgram& triggers = *code.event.event->triggers;
+    for (uint32_t i = 0; i < triggers.nr_triggers; i++)
+      values[size_t(CodeValue::kCallback) + i] =
+          reinterpret_cast<uint64_t>(triggers.trigger[i].callback);
+  }
   if (const ProbeCounts* counts = code.event.counts)
     set(CodeValue::kHits, reinterpret_cast<uint64_t>(counts->hits));
   return values;
@@ -98,6 +105,11 @@ bool has_fast_path(const SiteEvent& event) {
 
 bool has_fast_hist(const SiteEvent& event) {
   if (hist_code(event).keys.empty()) return false;
+  return !event.event->triggers->trigger[0].filter || has_register_gate(event);
+}
+
+bool has_fast_callbacks(const SiteEvent& event) {
+  if (callback_code(event).empty() || !has_few_fields(*event.fetch)) return false;
   return !event.event->triggers->trigger[0].filter || has_register_gate(event);
 }
 
@@ -190,13 +202,14 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
   better.shared = false;
   better.event = program->event[0];
   better.hist = has_fast_hist(better.event);
-  better.fast = better.hist || has_fast_path(better.event);
-  better.filtered = !better.hist && has_register_filter(better.event);
+  better.calls = !code.inside && !code.flags_live && has_fast_callbacks(better.event);
+  const bool is_own = better.hist || better.calls;
+  better.fast = is_own || has_fast_path(better.event);
+  better.filtered = !is_own && has_register_filter(better.event);
   better.mirrored = has_listener_gate(better.event);
   better.gated = !better.mirrored && has_register_gate(better.event);
   const bool may_be_off = better.event.event->has_soft && may_be_tested(better.event);
-  const bool has_way =
-      better.hist || better.gated || better.mirrored || !better.event.event->triggers;
+  const bool has_way = is_own || better.gated || better.mirrored || !better.event.event->triggers;
   better.soft = may_be_off && has_way;
   const auto is_made = [&better] {
     const bool special =
@@ -204,7 +217,8 @@ ProbeCode probe_code(const CallSite* site, const SiteProgram* program,
     return special && find_template(better) != nullptr;
   };
   if (is_made()) return better;
-  better.fast = better.hist = false;  // it may be the fields for which there is no room
+  // It may be the fields for which there is no room.
+  better.fast = better.hist = better.calls = false;
   better.filtered = has_register_filter(better.event);
   better.soft = may_be_off && (better.gated || better.mirrored || !better.event.event->triggers);
   return is_made() ? better : code;

@@ -27,6 +27,8 @@ struct ProbeCode {
   bool fast;           // the code records the event by itself
   bool hist;           // or, with `fast`, it updates the histogram that is the only trigger, while
                        // soft mode says that the event is off (codegen/hist_code.h)
+  bool calls;          // or it calls subscribers, which are the only triggers, likewise
+                       // (codegen/callback_code.h)
   bool filtered;       // it tests the event's filter on the registers first
   bool gated;          // and before that the filters of its triggers, all of which have one
   bool mirrored;       // or, of a mirror alone, it looks whether somebody listens
@@ -72,9 +74,12 @@ bool has_fast_path(const SiteEvent& event);
 // registers.
 bool has_fast_hist(const SiteEvent& event);
 
-// The same for a return: every field is a register, nothing limits it, and it has no filter. Of a
-// whole call fields may also be loads, those of the entry may be anything, and so may a filter of
-// numbers.
+// The same where all triggers are subscriptions, at the entry of a function.
+bool has_fast_callbacks(const SiteEvent& event);
+
+// The same as has_fast_path() for a return: every field is a register, nothing limits it, and it
+// has no filter. Of a whole call fields may also be loads, those of the entry may be anything, and
+// so may a filter of numbers.
 bool has_fast_return(const SiteEvent& event);
 
 // One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and

@@ -53,6 +53,7 @@ call_with_registers:
 	push %r13
 	push %r14
 	push %r15
+	sub $8, %rsp			/* the stack is aligned, as at any call */
 	push %rsi
 	push %rdx
 	mov %rdi, %rax
@@ -90,7 +91,7 @@ call_with_registers:
 	mov %r14, 104(%rax)
 	mov %r15, 112(%rax)
 	pop 48(%rax)
-	add $16, %rsp
+	add $24, %rsp
 	pop %r15
 	pop %r14
 	pop %r13

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/call_code.h"
+#include "codegen/callback_code.h"
 #include "codegen/code_frame.h"
 #include "codegen/hist_code.h"
 #include "codegen/publish_code.h"
@@ -12,6 +13,7 @@
 #include "filter/filter_jit.h"
 #include "patch/patcher.h"
 #include "patch/stack_shape.h"
+#include "probe/callbacks/callback_hot.h"
 #include "probe/triggers/trigger_hot.h"
 
 namespace patchbay {
@@ -38,6 +40,7 @@ class ProbeEmitter {
       filter_tests_ = filter_register_tests(*code.event.event->filter, *code.event.fetch);
     text_tests_ = has_text_tests(filter_tests_);
     if (code.hist) hist_ = hist_code(code.event);
+    if (code.calls) callbacks_ = callback_code(code.event);
   }
 
   void emit() {
@@ -165,7 +168,7 @@ class ProbeEmitter {
   void emit_tests() {
     if (keeps_flags_) out_.save_flags(frame_.saved_flags());
     Label& rejected = !counts_ && !keeps_flags_ ? leave_ : rejected_;
-    if (code_.hist) return emit_hist_tests(rejected);
+    if (code_.hist || code_.calls) return emit_own_tests(rejected);
     if (code_.gated) emit_gate();
     if (code_.mirrored) emit_word_test(CodeValue::kListeners, JumpCondition::kNotEqual, matched_);
     if (code_.soft) emit_word_test(CodeValue::kSoft, JumpCondition::kEqual, rejected);
@@ -173,8 +176,8 @@ class ProbeEmitter {
     if (code_.filtered) emit_filter(filter_tests_, rejected);
     if (!code_.fast) bind_matched();
   }
-  // An event that somebody records goes the general way, and so does its histogram.
-  void emit_hist_tests(const Label& rejected) {
+  // An event that somebody records goes the general way, and so do its histogram and subscribers.
+  void emit_own_tests(const Label& rejected) {
     emit_word_test(CodeValue::kSoft, JumpCondition::kNotEqual, matched_);
     if (code_.gated) emit_filter(gate_tests(), rejected);
   }
@@ -277,17 +280,24 @@ class ProbeEmitter {
       out_.jump_if_unaligned_faults(frame_.saved_flags(), slow_);  // our stores may be unaligned
     jump_if_thread_is_new(slow_);
     if (needs_caller()) check_caller();
-    code_.hist ? emit_hist(frame_, hist_, {record_, sum_sequences_}, slow_)
-               : emit_publish(frame_, record_, slow_);
+    emit_work();
     counts_ ? emit_count_and_leave() : leave();
-    out_.abort_sequence(record_, has_loads(*code_.event.fetch));
+    out_.abort_sequence(record_, code_.calls || has_loads(*code_.event.fetch));
+    if (code_.calls) emit_no_callbacks(out_, no_callbacks_);
     out_.bind(slow_);
     out_.stack_is(step_, true);
     if (keeps_flags_) out_.restore_flags(frame_.saved_flags());
     restore();
-    if (!code_.gated && !code_.mirrored && !code_.hist && !text_tests_) return;
+    const bool has_matched = code_.gated || code_.mirrored || code_.hist || code_.calls;
+    if (!has_matched && !text_tests_) return;
     out_.jump(slow_call_);
     bind_matched();
+  }
+  void emit_work() {
+    if (code_.hist) return emit_hist(frame_, hist_, {record_, sum_sequences_}, slow_);
+    if (!code_.calls) return emit_publish(frame_, record_, slow_);
+    emit_callbacks(frame_, callbacks_, record_, callback_calls_, no_callbacks_);
+    out_.stack_is(step_, true);
   }
 
   bool needs_caller() const {
@@ -321,6 +331,8 @@ class ProbeEmitter {
   void emit_data() {
     if (!only_hooks_) out_.room(entry_call_, entry_point());
     if (code_.hooks_return) out_.room(hook_call_, hook_point());
+    for (size_t i = 0; i < callbacks_.size(); i++)
+      out_.room(callback_calls_[i], reinterpret_cast<void*>(callback_from_code));
     emit_descriptors();
   }
   void emit_descriptors() {
@@ -340,9 +352,11 @@ class ProbeEmitter {
   bool text_tests_ = false;  // among these
   HistCode hist_;
   Sequence sum_sequences_[kMaxHistCodeSums];
-  CallOut entry_call_, hook_call_;
+  std::vector<const HitCallback*> callbacks_;
+  CallOut entry_call_, hook_call_, callback_calls_[kMaxCodeCallbacks];
   Sequence record_, count_, rejected_count_, text_sequence_;
-  Label slow_, slow_call_, leave_, done_, end_, rejected_locked_, rejected_, matched_;
+  Label slow_, slow_call_, no_callbacks_, leave_, done_, end_, rejected_locked_, rejected_,
+      matched_;
 };
 
 }  // namespace

@@ -11,7 +11,8 @@
 //     off in soft mode? -> rejected
 //     filter on registers, or on texts that they lead to; no match -> rejected; a fault -> matched
 //     a function's caller is a return trampoline (probe/returns/return_hook.h)? -> slow
-//     the record (codegen/publish_code.h); anything unusual -> slow
+//     the record (codegen/publish_code.h), or the update of a histogram (hist_code.h), or the calls
+//                 of subscribers (callback_code.h); anything unusual -> slow
 //   count:                                   ---- a sequence of its own (probe/hit_counter.h) ----
 //     hits[cpu] += 1
 //     restore, jump to leave

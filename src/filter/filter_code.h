@@ -41,6 +41,6 @@ class FilterCode {
 
 // For unwinders, at any time: whether such code stands at `ip`, and by how much the return address
 // is higher than the stack pointer there.
-bool generated_code_at(uint64_t ip, uint8_t* moved);
+bool generated_code_at(uint64_t ip, uint16_t* moved);
 
 }  // namespace patchbay

@@ -118,7 +118,7 @@ size_t note_place(uint64_t address, size_t size, uint16_t shape) {
 
 }  // namespace
 
-bool generated_code_at(uint64_t ip, uint8_t* moved) {
+bool generated_code_at(uint64_t ip, uint16_t* moved) {
   const size_t used = g_places_used.load(std::memory_order_acquire);
   for (size_t i = 0; i < used; i++) {
     const uint64_t address = g_places[i].address.load(std::memory_order_acquire);

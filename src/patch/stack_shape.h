@@ -14,7 +14,7 @@ inline StackShape stack_shape_of(const std::vector<StackNote>& notes) {
   StackShape shape;
   shape.count = uint32_t(std::min(notes.size(), kMaxStackRows));
   for (uint32_t i = 0; i < shape.count; i++)
-    shape.row[i] = {uint16_t(notes[i].at), uint8_t(notes[i].moved), notes[i].is_saved};
+    shape.row[i] = {uint16_t(notes[i].at), uint16_t(notes[i].moved), notes[i].is_saved};
   return shape;
 }
 

@@ -16,7 +16,7 @@ namespace patchbay {
 // its offset in the prologue on.
 struct StackRow {
   uint16_t at = 0;
-  uint8_t moved = 0;     // bytes from the stack pointer up to the program's
+  uint16_t moved = 0;    // bytes from the stack pointer up to the program's
   uint8_t is_saved = 0;  // rax rcx rdx r9 r10 r11 stand below it, in words; their own are spent
   bool operator==(const StackRow&) const = default;
 };
@@ -88,7 +88,7 @@ uint64_t stub_load_abort(uint64_t ip);
 // call, which has not been done.
 struct StubPlace {
   uint64_t original = 0;
-  uint8_t moved = 0;
+  uint16_t moved = 0;
   bool is_saved = false;  // StackRow
 };
 bool stub_place(uint64_t ip, StubPlace* place);  // false: `ip` lies in no stub

@@ -225,6 +225,57 @@ static void under_load(void) {
   EXPECT(sum == made);
 }
 
+/* The same of a function, whose code changes each time; and while its event is recorded or not. */
+__attribute__((noinline, noclone)) void tick(int n) { __asm__ volatile("" : : "r"(n) : "memory"); }
+static void* call_tick(void* stop) {
+  long n = 0;
+  for (; !__atomic_load_n((int*)stop, __ATOMIC_RELAXED); n++) tick(1);
+  return (void*)n;
+}
+__attribute__((target("general-regs-only"))) static void ticked(
+    const struct patchbay_record* record, void* data) {
+  int n;
+  __builtin_memcpy(&n, (const char*)record->data + argument.offset, sizeof n);
+  __atomic_add_fetch((long*)data, n, __ATOMIC_RELAXED);
+}
+static void function_under_load(void) {
+  enum { kThreads = 8 };
+  long sum = 0, made = 0, other = 0;
+  int stop = 0;
+  struct patchbay_subscription *subscription = NULL, *passing = NULL;
+  pthread_t threads[kThreads];
+  EXPECT(patchbay_write("function_events", "tick(int n)") == 0);
+  EXPECT(patchbay_find_field("functions", "tick", "n", &argument) == 0);
+  EXPECT(patchbay_subscribe_with(NULL, "functions", "tick", NULL, ticked, &sum,
+                                 PATCHBAY_SUBSCRIBE_GENERAL_REGS, &subscription) == 0);
+  for (int i = 0; i < kThreads; i++) pthread_create(&threads[i], NULL, call_tick, &stop);
+  for (int i = 0; i < 100; i++) {
+    EXPECT(patchbay_subscribe_with(NULL, "functions", "tick", i % 3 ? NULL : "n == 1", ticked,
+                                   &other, i % 2 ? PATCHBAY_SUBSCRIBE_GENERAL_REGS : 0,
+                                   &passing) == 0);
+    if (i % 5 == 0) EXPECT(patchbay_write("events/functions/tick/enable", i % 2 ? "0" : "1") == 0);
+    tick(1);
+    made++;
+    EXPECT(__atomic_load_n(&other, __ATOMIC_RELAXED) > 0);
+    EXPECT(patchbay_unsubscribe(passing) == 0);
+    const long at_end = other;
+    tick(1);
+    made++;
+    EXPECT(other == at_end);
+  }
+  __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+  for (int i = 0; i < kThreads; i++) {
+    void* n;
+    pthread_join(threads[i], &n);
+    made += (long)n;
+  }
+  EXPECT(patchbay_write("events/functions/tick/enable", "0") == 0);
+  EXPECT(patchbay_subscription_missed(subscription) == 0);
+  EXPECT(patchbay_unsubscribe(subscription) == 0);
+  EXPECT(sum == made);
+  EXPECT(patchbay_write("function_events", "!tick") == 0);
+}
+
 static void what_goes(void) {
   long sum = 0;
   struct patchbay_subscription* in_child = NULL;
@@ -254,6 +305,7 @@ int main(void) {
   function_event();
   acting();
   under_load();
+  function_under_load();
   what_goes();
   puts(failures ? "failed" : "ok");
   return failures != 0;

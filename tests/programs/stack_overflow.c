@@ -2,10 +2,13 @@
 // Runs into its guard page, again and again, and survives it: the handler, on an alternate stack,
 // wants to see its own function and all registers as they were.
 // event: deep(int n)
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -83,7 +86,28 @@ static void* run(void* argument) {
   return argument;
 }
 
+/* With STACK_SUBSCRIBE it listens to its own event, as patchbay/subscribe.h has it. */
+static volatile long records, wrong;
+__attribute__((target("general-regs-only"))) static void on_record(const void* record, void* data) {
+  (void)data;
+  const char* bytes = *(const char* const*)record;
+  records++;
+  wrong += *(const long*)(bytes + 24) != distance;
+}
+static void subscribe(void) {
+  static void* made;
+  int (*write)(const char*, const char*);
+  int (*subscribe_with)(const char*, const char*, const char*, const char*,
+                        void (*)(const void*, void*), void*, unsigned, void**);
+  *(void**)&write = dlsym(RTLD_DEFAULT, "patchbay_write");
+  *(void**)&subscribe_with = dlsym(RTLD_DEFAULT, "patchbay_subscribe_with");
+  if (!write || !subscribe_with || write("function_events", "deep(long n)") ||
+      subscribe_with(0, "functions", "deep", 0, on_record, 0, 1, &made))
+    puts("there is no subscription");
+}
+
 int main(void) {
+  if (getenv("STACK_SUBSCRIBE")) subscribe();
   const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGSEGV, &action, 0);
   pthread_attr_t attributes;
@@ -94,5 +118,6 @@ int main(void) {
   pthread_join(thread, 0);
   printf("stack_overflow: %ld recovered, %ld elsewhere, %ld registers changed\n", recovered,
          elsewhere, changed);
+  if (getenv("STACK_SUBSCRIBE")) printf("%s, %ld wrong\n", records ? "records" : "none", wrong);
   return 0;
 }

@@ -247,6 +247,8 @@ KEEP long step_filtered_static(long a, long b) {
 }
 KEEP long step_compared(long text, long b) { return text ? b : 0; }
 KEEP long step_both(long a, long b) { return a + 5 * b; }
+KEEP long step_subscribed(long a, long b) { return a + 6 * b; }
+KEEP long step_subscribed_lean(long text, long b) { return text ? b + 6 : 0; }
 KEEP long step_inside(long a, long b);
 KEEP long step_realigned(long a, long b);
 KEEP long step_short(long a, long b);
@@ -288,6 +290,8 @@ const struct {
     ROW(compared),
     ROW(filtered_static),
     ROW(numbers),
+    ROW(subscribed),
+    ROW(subscribed_lean),
 #undef ROW
 };
 
@@ -329,11 +333,28 @@ long note_plain(long, long) {
   return 0;
 }
 
+// Subscribers of function events that are there (patchbay/subscribe.h needs a program that is
+// linked with the agent).
+__attribute__((target("general-regs-only"))) void count_record(const void*, void* count) {
+  *static_cast<volatile long*>(count) = *static_cast<volatile long*>(count) + 1;
+}
+constexpr unsigned kGeneralRegs = 1;  // PATCHBAY_SUBSCRIBE_GENERAL_REGS
+void subscribe_to(const char* event, unsigned flags) {
+  static long count;
+  void* made;
+  using Subscribe = int (*)(const char*, const char*, const char*, const char*,
+                            void (*)(const void*, void*), void*, unsigned, void**);
+  const auto subscribe =
+      reinterpret_cast<Subscribe>(dlsym(RTLD_DEFAULT, "patchbay_subscribe_with"));
+  if (subscribe)
+    subscribe(nullptr, "functions", event, nullptr, count_record, &count, flags, &made);
+}
+
 long arguments_of(const char* name, long* b) {
   static const char kText[] = "a text of some length";
   *b = 2;
   if (!strcmp(name, "text") || !strcmp(name, "return_text")) *b = reinterpret_cast<long>(kText);
-  for (const char* with_text : {"text", "compared", "whole"})
+  for (const char* with_text : {"text", "compared", "whole", "subscribed_lean"})
     if (!strcmp(name, with_text)) return reinterpret_cast<long>(kText);
   return strstr(name, "fault") ? 8 : 1;
 }
@@ -520,6 +541,8 @@ int main(int argc, char** argv) {
   sigaction(SIGUSR1, &action, nullptr);
   signal(SIGUSR2, SIG_IGN);
   if (getenv("STEP_GATE")) getchar();
+  subscribe_to("step_subscribed", 0);
+  subscribe_to("step_subscribed_lean", kGeneralRegs);
   const auto storage = reinterpret_cast<uint64_t>(__builtin_thread_pointer());
   const uint64_t rseq = storage + uint64_t(__rseq_offset);
   const pid_t thread = getpid();

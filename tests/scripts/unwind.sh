@@ -52,7 +52,8 @@ same "without tracing" "untraced: good" "$plain"
 # Events, one way of recording each.
 begin event text fault filtered compared hist registers return limited return_text whole \
   whole_fault static \
-  filtered_static numbers stack inside realigned short tail both
+  filtered_static numbers stack inside realigned short tail both \
+  subscribed subscribed_lean
 put function_events 'step_event(long a, long b)'
 put function_events 'step_text(long a, string text)'
 put function_events 'step_fault(char[16] text, long b)'
@@ -63,6 +64,8 @@ put function_events 'step_short(long a)'
 put function_events 'step_leaf(long a)'
 put function_events 'long r = step_whole(string text, long b)'
 put function_events 'long r = step_whole_fault(string text, long b)'
+put function_events 'step_subscribed(long a, long b)'
+put function_events 'step_subscribed_lean(string text, long b)'
 put kprobe_events 'p:registers step_registers a=%ax sp=%sp two=+0(%sp):x64[2]'
 put kprobe_events 'p:hist step_hist a=$arg1'
 put kprobe_events 'r:return step_return ret=$retval'
@@ -79,13 +82,16 @@ put events/kprobes/hist/trigger 'hist:keys=a:vals=hitcount'
 put events/steps/step_made/trigger 'hist:keys=n'
 put events/steps/step_compared_made/filter 'n == 77 || text ~ "*x*"'
 put events/functions/step_stack/trigger stacktrace
-put events/functions/enable 1
+for name in event text fault filtered compared stack short leaf whole whole_fault; do
+  put events/functions/step_$name/enable 1
+done
 put events/kprobes/enable 1
 put events/steps/enable 1
 has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'int3 step_short'
 steps event text fault filtered compared hist registers return limited return_text whole \
   whole_fault static \
-  filtered_static numbers stack inside realigned short tail both
+  filtered_static numbers stack inside realigned short tail both \
+  subscribed subscribed_lean
 uses event 768
 uses text 1280
 uses compared 1280
@@ -101,6 +107,8 @@ uses numbers 896
 uses tail 896
 uses both 896
 uses stack 1920
+uses subscribed 2560
+uses subscribed_lean 384
 end
 
 # The tracers.

@@ -12,6 +12,7 @@ namespace patchbay {
   static_assert(offsetof(CallbackSlot, running) == 0 && offsetof(CallbackRecord, record) == 0);
   ASM_OFFSET(CALLBACK_RECORD_SIZE, CallbackRecord, size);
   ASM_OFFSET(CALLBACK_RECORD_TID, CallbackRecord, tid);
+  ASM_CONSTANT(CALLBACK_FRAME, kCallbackFrame);
 }
 
 }  // namespace patchbay

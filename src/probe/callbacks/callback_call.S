@@ -12,6 +12,8 @@
  *
  * rdi, rsi, rdx, rcx: the function's arguments; r8: the function.
  */
+#include "probe/callbacks/asm_offsets.h"
+
 #define IN_USE_YMM 0x04			/* of xgetbv(1) */
 #define IN_USE_MASKS 0x20
 #define IN_USE_ZMM 0x40
@@ -152,4 +154,22 @@ callback_call_all:
 	jmp .Lall_done
 	.cfi_endproc
 	.size callback_call_all, . - callback_call_all
+
+/* To unwinders, which know no generated code, this is called by the caller of the traced function:
+ * of the stack between there is what the frame of that code has, and two return addresses. */
+	.globl callback_from_code
+	.hidden callback_from_code
+	.type callback_from_code, @function
+	.p2align 4
+callback_from_code:
+	.cfi_startproc
+	.cfi_def_cfa_offset CALLBACK_FRAME + 16
+	sub $8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call *%rax
+	add $8, %rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.size callback_from_code, . - callback_from_code
 	.section .note.GNU-stack, "", @progbits

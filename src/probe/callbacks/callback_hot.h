@@ -60,6 +60,8 @@ struct CallbackRecord {
   uint32_t tid;
 };
 
+inline constexpr int kCallbackFrame = 296;
+
 // A free slot for the thread; null: there is none, or this is a forked child.
 CallbackSlot* callback_take_slot(ProbeThread* thread);
 
@@ -107,6 +109,9 @@ extern uint32_t pb_callback_slots_used __attribute__((visibility("hidden")));
 // Calls function(a, b, c, d) and leaves the vector registers as they were.
 void callback_call_entry(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t function);
 void callback_call_all(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t function);
+// Calls rax for generated code, whose frame at a function's entry has kCallbackFrame bytes
+// (codegen/callback_code.h). It is there for unwinders: the way on leads past that code.
+void callback_from_code();
 
 // What the processor has: 1, xgetbv tells which vector registers are in use.
 extern uint8_t pb_callback_xinuse __attribute__((visibility("hidden")));
