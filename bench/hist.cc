@@ -55,6 +55,7 @@ struct Record {
 static_assert(offsetof(Record, bytes) == 24);
 
 const EventField kKey = {"u32", "key", offsetof(Record, key), 4, false, 0, {}};
+const EventField kThread = {"int", "common_pid", 4, 4, true, 0, {}};
 const EventField kText = {"__data_loc char[]", "text", offsetof(Record, text), 4, false, 0, {}};
 const EventField kValue = {"u64", "value", offsetof(Record, value), 8, false, 0, {}};
 
@@ -73,10 +74,10 @@ void make(HistData* data) {
   std::exit(1);
 }
 
-HistData* new_hist() {
+HistData* new_hist(const EventField& key = kKey) {
   auto* data = new HistData;
   data->values.push_back(field(kHistHitcount));
-  data->keys.push_back(field(kHistKey, &kKey));
+  data->keys.push_back(field(kHistKey, &key));
   return data;
 }
 
@@ -171,10 +172,10 @@ struct Pair {
   HistData* end;
 };
 
-Pair make_pair() {
+Pair make_pair(const EventField& key) {
   g_synthetic.call.fields = {{"u64", "lat", 8, 8, false, 0, {}}};
   g_synthetic.data = &g_target;
-  Pair pair = {new_hist(), new_hist()};
+  Pair pair = {new_hist(key), new_hist(key)};
   const HistField* ts0 = add_variable(pair.start, field(kHistTimestamp));
   make(pair.start);
   const HistField* reference = refer(pair.end, ts0, true);
@@ -193,10 +194,10 @@ Pair make_pair() {
 }
 
 // Who wants the synthetic event: nobody, or an instance that records it.
-void latency_pair(benchmark::State& state, const SiteProgram* wanted) {
-  static const Pair pair = make_pair();
+void latency_pair(benchmark::State& state, const EventField& key, const SiteProgram* wanted) {
+  const Pair pair = make_pair(key);
   g_target.program = wanted;
-  run(state, [](const Record& record) {
+  run(state, [&](const Record& record) {
     hit(pair.start, record);
     hit(pair.end, record);
   });
@@ -224,13 +225,17 @@ const SiteProgram* recorded() {
   return program;
 }
 
-void latency_pair_nobody(benchmark::State& state) { latency_pair(state, nullptr); }
-BENCHMARK(latency_pair_nobody)->MinTime(0.5);
-void latency_pair_recorded(benchmark::State& state) {
-  static const SiteProgram* const program = recorded();
-  latency_pair(state, program);
+void latency_pair_nobody(benchmark::State& state, const EventField& key) {
+  latency_pair(state, key, nullptr);
 }
-BENCHMARK(latency_pair_recorded)->MinTime(0.5);
+void latency_pair_recorded(benchmark::State& state, const EventField& key) {
+  static const SiteProgram* const program = recorded();
+  latency_pair(state, key, program);
+}
+BENCHMARK_CAPTURE(latency_pair_nobody, key, kKey)->MinTime(0.5);
+BENCHMARK_CAPTURE(latency_pair_recorded, key, kKey)->MinTime(0.5);
+BENCHMARK_CAPTURE(latency_pair_nobody, common_pid, kThread)->MinTime(0.5);
+BENCHMARK_CAPTURE(latency_pair_recorded, common_pid, kThread)->MinTime(0.5);
 
 // The limit of the pair: keys in a table that no other thread has, and nothing that others may
 // read, clear or switch off. Of several readers of one variable one gets it: that takes an exchange

@@ -20,6 +20,7 @@
 namespace patchbay {
 
 struct FetchProgram;
+struct HistPairHalf;
 struct HistQuick;
 struct HitAction;        // probe/triggers/action_hot.h
 struct SyntheticTarget;  // probe/triggers/hist_hot.h
@@ -183,6 +184,7 @@ struct HistProgram {
   const HistAct* acts;
   const HistClock* const* clock;  // atomic pointer
   const HistQuick* quick;         // not null: hits go the straight way (hist/hist_quick.h)
+  const HistPairHalf* half;       // not null: they do that in assembler (hist/hist_pair.h)
   // For readers of the table: where the text of a variable is, ~0u for a number.
   const uint32_t* texts;
   uint32_t nr_texts;

@@ -17,6 +17,7 @@
 #include "event/synthetic_event.h"
 #include "fetch/fetch_abi.h"
 #include "hist/hist_clock.h"
+#include "hist/hist_pair.h"
 #include "hist/hist_program.h"
 #include "hist/hist_quick.h"
 #include "hist/hist_saves_hot.h"
@@ -135,6 +136,7 @@ class Compiler {
   Status make_acts();
   Status make_table();
   bool fits_table() const;
+  bool is_by_thread() const;
   void find_clock();
   void finish();
 
@@ -427,12 +429,22 @@ bool Compiler::fits_table() const {
          table->save_bytes == shape_.save_bytes;
 }
 
+// Those with a name share their table with events whose key may be another one. Markers of other
+// threads are hits of the control thread.
+bool Compiler::is_by_thread() const {
+  if (data_->event && data_->event->call.system == "ftrace") return false;
+  if (!data_->name.empty() || keys_.size() != 1 || keys_[0].value.nr_steps != 1) return false;
+  const HistStep& load = keys_[0].value.steps[0];
+  return load.op == HistOp::kS32 && load.offset == offsetof(abi::RecordHeader, common_pid);
+}
+
 Status Compiler::make_table() {
   if (!data_->table && data_->owner && data_->owner != data_) data_->table = data_->owner->table;
   if (data_->table)
     return fits_table() ? Status() : Status(does_not_fit("What is counted, into that table,"));
   shape_.bits = std::clamp(data_->map_bits, kMinHistBits, kMaxHistBits);
   shape_.nr_cpus = possible_cpus();
+  shape_.is_by_thread = is_by_thread();
   PB_ASSIGN(auto table, make_hist_table(shape_));
   data_->table = table;
   return {};
@@ -486,6 +498,7 @@ void Compiler::finish() {
   made_.acts = keep(acts_);
   made_.texts = keep(texts_);
   made_.quick = made_.is_simple ? nullptr : make_hist_quick(made_);
+  made_.half = make_hist_pair_half(made_, program);
   *program = made_;
   data_->program = program;
 }

@@ -17,6 +17,7 @@ namespace patchbay {
   ASM_OFFSET(TRIGGERS_GATE, TriggerProgram, gate);
   ASM_OFFSET(TRIGGERS_CALLBACK, TriggerProgram, trigger[0].callback);
   ASM_CONSTANT(SYNTHETIC_IN_PLACE, kSyntheticInPlace);
+  ASM_OFFSET(HIT_TID, TriggerHit, tid);
 }
 
 [[gnu::used]] static void synthetic_events() {

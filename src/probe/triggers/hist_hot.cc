@@ -18,6 +18,7 @@
 
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
+#include "hist/hist_pair.h"
 #include "hist/hist_program.h"
 #include "hist/hist_saves_hot.h"
 #include "hist/quantile_buckets.h"
@@ -583,6 +584,7 @@ __attribute__((noinline)) void update_any(const HistProgram* hist, const Trigger
 void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
                  uint32_t size) {
   if (hist_is_paused(hist)) return;
+  if (hist->half) return hist->half->way(hist->half, &hit, record);
   const uint32_t generation = hist_generation(hist->table);
   if (__builtin_expect(generation & 1, 0)) return;
   if (hist->is_simple) return count_one(hist, record, generation);

@@ -4,6 +4,7 @@
 // stands in registers or in `values`; a synthetic event that one instance records goes straight to
 // its ring, with the time that the histogram has read.
 #include "filter/filter_abi.h"
+#include "hist/hist_pair.h"
 #include "hist/hist_quick.h"
 #include "probe/probe_hot.h"
 #include "probe/triggers/hist_hot.h"
@@ -237,7 +238,45 @@ __attribute__((noinline)) void update_short(const HistProgram* hist, const Trigg
   update<kShape>(hist, &at, word, hist_hash(word), generation);
 }
 
+// The end of a pair behind the variable that it has taken.
+ALWAYS_INLINE void trace_latency(const HistPairHalf* half, const TriggerHit& hit, uint64_t latency,
+                                 uint64_t ticks) {
+  uint64_t values[2 * kMaxQuick];
+  values[kQuickOwn] = latency;
+  const HistQuick* quick = half->hist->quick;
+  trace({quick, hit, nullptr, values, nullptr, {ticks, 0}}, quick->acts[0]);
+}
+
 }  // namespace
+
+// What hist_pair.S leaves to C. `number`: 1 + its entry.
+extern "C" {
+void hist_pair_general(const HistPairHalf* half, const TriggerHit* hit, const uint8_t* record);
+void hist_pair_finish(const HistPairHalf* half, const TriggerHit* hit, uint64_t latency,
+                      uint64_t ticks, uint64_t number, uint32_t generation);
+void hist_pair_trace(const HistPairHalf* half, const TriggerHit* hit, uint64_t latency,
+                     uint64_t ticks);
+
+void hist_pair_general(const HistPairHalf* half, const TriggerHit* hit, const uint8_t* record) {
+  const HistProgram* hist = half->hist;
+  const uint32_t generation = hist_generation(hist->table);
+  if (!(generation & 1)) hist_update_quick(hist, *hit, record, 0, generation);
+}
+
+void hist_pair_finish(const HistPairHalf* half, const TriggerHit* hit, uint64_t latency,
+                      uint64_t ticks, uint64_t number, uint32_t generation) {
+  HistTable* table = half->own.table;
+  const auto entry = uint32_t(number - 1);
+  hist_add(table, hist_sum_at(table, entry, 0), 1, generation);
+  hist_set_variable(variable_at(hist_entry(table, entry), uint32_t(half->variable_at)), latency);
+  trace_latency(half, *hit, latency, ticks);
+}
+
+void hist_pair_trace(const HistPairHalf* half, const TriggerHit* hit, uint64_t latency,
+                     uint64_t ticks) {
+  trace_latency(half, *hit, latency, ticks);
+}
+}
 
 // Jumps to one of them.
 void hist_update_quick(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
