@@ -13,13 +13,13 @@ namespace patchbay {
 
 class AddressText {
  public:
-  struct Entry {
+  struct alignas(64) Entry {  // what most look at is in one line of the processor's cache
     uint64_t address = 0;
+    uint32_t table = 0;  // of the names
+    bool known = false, is_caller = false, is_variable = false;
     std::string plain;   // "name", or "0x1234" when nothing is known there
     std::string offset;  // "name+0x10", or as plain
     std::string full;    // "name+0x10/0x80", or as plain; "(null)" for 0
-    uint32_t table = 0;  // of the names
-    bool known = false, is_caller = false, is_variable = false;
   };
   // `names` may be null, and may be replaced (drop() then): it must outlive this.
   // `escape`: names come from a foreign file and must not command a terminal.

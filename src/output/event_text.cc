@@ -488,9 +488,10 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
     return append_printk_text(out, record, context);
   }
   if (tracer_.is_graph() && context->trace_cmd) {
-    const GraphEvent event = tracer_.graph_event(record);
     const bool is_exit = tracer_.kind() == TracerText::Kind::kGraphExit;
-    return append_graph(out, event, is_exit ? &event : nullptr, context);
+    std::optional<uint64_t> duration_ns;
+    if (is_exit) duration_ns = tracer_.graph_ns(record);
+    return append_graph(out, record, duration_ns, context);
   }
   if (style_ == Style::kTracer) {
     if (context->trace_cmd) *out += head_;
@@ -512,36 +513,47 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
   append_steps(out, probe_head_.nr_fields(), record, context);
 }
 
-void EventText::append_leaf(std::string* out, std::span<const uint8_t> entry,
-                            const GraphEvent& exit, TextContext* context) const {
-  append_graph(out, tracer_.graph_event(entry), &exit, context);
+void EventText::append_leaf(std::string* out, std::span<const uint8_t> entry, uint64_t duration_ns,
+                            TextContext* context) const {
+  append_graph(out, entry, duration_ns, context);
 }
 
 // A call with the columns of function_graph, as trace-cmd's report has it: an entry, an exit (which
 // is then its own), or both.
-void EventText::append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
-                             TextContext* context) const {
-  *out += head_;
-  if (exit) {
-    const uint64_t ns = exit->rettime - std::min(exit->calltime, exit->rettime);
-    *out += duration_mark(ns);
-    *out += ' ';
-    put_graph_duration(out, ns);
+void EventText::append_graph(std::string* out, std::span<const uint8_t> record,
+                             std::optional<uint64_t> duration_ns, TextContext* context) const {
+  constexpr std::string_view kBlanks = "                                ";
+  const GraphCallKey call = tracer_.graph_call(record);
+  const std::string& name = context->addresses->of(call.func).plain;
+  Pieces pieces(out);
+  pieces.put(head_);
+  if (duration_ns) {
+    char text[kGraphDurationSize];
+    pieces.put(duration_mark(*duration_ns));
+    pieces.put(' ');
+    pieces.put({text, size_t(write_graph_duration(text, *duration_ns) - text)});
   } else {
-    out->append(14, ' ');
+    pieces.put(kBlanks.substr(0, 14));
   }
-  *out += "|  ";
-  out->append(2 * size_t(std::clamp(event.depth, 0, 4096)), ' ');
-  const std::string& name = context->addresses->of(event.func).plain;
+  pieces.put("|  ");
+  for (size_t left = 2 * size_t(std::clamp(call.depth, 0, 4096)), part; left > 0; left -= part) {
+    part = std::min(left, kBlanks.size());
+    pieces.put(kBlanks.substr(0, part));
+  }
   if (tracer_.kind() == TracerText::Kind::kGraphExit) {
-    *out += "} /* ";
-    *out += name;
-    *out += " */";
+    pieces.put("} /* ");
+    pieces.put(name);
+    pieces.put(" */");
     return;
   }
-  *out += name;
-  append_arguments(out, event.args, event.func, context);
-  *out += exit ? ";" : " {";
+  pieces.put(name);
+  if (const std::span<const uint8_t> args = tracer_.graph_args(record); !args.empty()) {
+    pieces.flush();
+    append_arguments(out, args, call.func, context);
+  } else {
+    pieces.put("()");
+  }
+  pieces.put(duration_ns ? ";" : " {");
 }
 
 void EventText::append_steps(std::string* out, size_t first, std::span<const uint8_t> record,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,7 +42,7 @@ class EventText {
   void append(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
   // A call without others inside as one line, as trace-cmd's report has it: the entry, with the
   // duration of its exit.
-  void append_leaf(std::string* out, std::span<const uint8_t> entry, const GraphEvent& exit,
+  void append_leaf(std::string* out, std::span<const uint8_t> entry, uint64_t duration_ns,
                    TextContext* context) const;
   // Option `fields`: name: a=0x1 (1) s=text
   void append_fields(std::string* out, std::span<const uint8_t> record, TextContext* context) const;
@@ -73,8 +74,8 @@ class EventText {
   void append_printk_text(std::string* out, std::span<const uint8_t> record,
                           TextContext* context) const;
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
-  void append_graph(std::string* out, const GraphEvent& event, const GraphEvent* exit,
-                    TextContext* context) const;
+  void append_graph(std::string* out, std::span<const uint8_t> record,
+                    std::optional<uint64_t> duration_ns, TextContext* context) const;
   void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
                     TextContext* context) const;
 

@@ -142,19 +142,27 @@ void GraphText::put_start(std::string* out, const GraphLine& line) {
 }
 
 // trace_print_graph_duration()
-void put_graph_duration(std::string* out, uint64_t ns) {
-  const size_t start = out->size();
-  put_number(out, ns / 1000);
-  const size_t whole = out->size() - start;
+char* write_graph_duration(char* at, uint64_t ns) {
+  const uint64_t us = ns / 1000;
+  const int whole = count_digits(us);
+  char* const start = at;
+  at = put_digits(at, us, whole);
   if (whole < 7) {
-    std::string rest;
-    put_padded(&rest, ns % 1000, 3, '0');
-    *out += '.';
-    out->append(rest, 0, std::min<size_t>(4, 7 - whole));
+    char rest[3];
+    put_digits(rest, ns % 1000, 3);
+    *at++ = '.';
+    for (int i = 0; i < std::min(3, 7 - whole); i++) *at++ = rest[i];
   }
-  const size_t length = out->size() - start;
-  *out += " us ";
-  if (length < 8) out->append(8 - length, ' ');
+  const auto length = size_t(at - start);
+  std::memcpy(at, " us ", 4);
+  at += 4;
+  for (size_t i = length; i < 8; i++) *at++ = ' ';
+  return at;
+}
+
+void put_graph_duration(std::string* out, uint64_t ns) {
+  char text[kGraphDurationSize];
+  out->append(text, size_t(write_graph_duration(text, ns) - text));
 }
 
 // print_graph_duration()

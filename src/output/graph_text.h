@@ -75,5 +75,7 @@ class GraphText {
 
 // "  1.503 us    ", "1059.386 us ": at most seven digits.
 void put_graph_duration(std::string* out, uint64_t ns);
+inline constexpr size_t kGraphDurationSize = 32;  // at most
+char* write_graph_duration(char* at, uint64_t ns);
 
 }  // namespace patchbay

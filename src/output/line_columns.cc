@@ -57,6 +57,26 @@ char* write_cpu(char* at, uint32_t cpu) {
   return at;
 }
 
+// At most 43 characters.
+char* write_place_and_time(char* at, uint32_t cpu, uint8_t flags, uint8_t preempt, uint64_t ns) {
+  at = write_flags(write_cpu(at, cpu), flags, preempt);
+  *at++ = ' ';
+  at = write_seconds(at, ns);
+  *at++ = ':';
+  *at++ = ' ';
+  return at;
+}
+
+void put_task_column(Pieces* pieces, std::string_view comm, int32_t pid) {
+  constexpr std::string_view kBlanks = "                ";
+  if (comm.size() < 16) pieces->put(kBlanks.substr(comm.size()));
+  pieces->put(comm);
+  pieces->put('-');
+  pieces->put_signed(pid);
+  const size_t length = size_t(count_digits(uint64_t(std::abs(int64_t{pid})))) + (pid < 0);
+  pieces->put(kBlanks.substr(0, 1 + (length < 7 ? 7 - length : 0)));
+}
+
 }  // namespace
 
 void put_flags(std::string* out, uint8_t flags, uint8_t preempt) {
@@ -72,12 +92,7 @@ void put_seconds(std::string* out, uint64_t ns) {
 void put_place_and_time(std::string* out, uint32_t cpu, uint8_t flags, uint8_t preempt,
                         uint64_t ns) {
   char text[64];
-  char* at = write_flags(write_cpu(text, cpu), flags, preempt);
-  *at++ = ' ';
-  at = write_seconds(at, ns);
-  *at++ = ':';
-  *at++ = ' ';
-  out->append(text, size_t(at - text));
+  out->append(text, size_t(write_place_and_time(text, cpu, flags, preempt, ns) - text));
 }
 
 // trace_find_mark()
@@ -112,13 +127,17 @@ void put_right(std::string* out, int64_t number, size_t width) {
 
 void put_task(std::string* out, std::string_view comm, int32_t pid) {
   Pieces pieces(out);
-  constexpr std::string_view kBlanks = "                ";
-  if (comm.size() < 16) pieces.put(kBlanks.substr(comm.size()));
-  pieces.put(comm);
-  pieces.put('-');
-  pieces.put_signed(pid);
-  const size_t length = size_t(count_digits(uint64_t(std::abs(int64_t{pid})))) + (pid < 0);
-  pieces.put(kBlanks.substr(0, 1 + (length < 7 ? 7 - length : 0)));
+  put_task_column(&pieces, comm, pid);
+}
+
+void put_columns(std::string* out, std::string_view comm, const abi::RecordHeader& header,
+                 uint32_t cpu, uint64_t ns) {
+  Pieces pieces(out);
+  put_task_column(&pieces, comm, header.common_pid);
+  char text[64];
+  const char* end =
+      write_place_and_time(text, cpu, header.common_flags, header.common_preempt_count, ns);
+  pieces.put({text, size_t(end - text)});
 }
 
 void put_cpu(std::string* out, uint32_t cpu) {

@@ -23,6 +23,9 @@ void put_cpu(std::string* out, uint32_t cpu);
 // "[005] dNs2. 1234.567890: ", the last three of a line.
 void put_place_and_time(std::string* out, uint32_t cpu, uint8_t flags, uint8_t preempt,
                         uint64_t ns);
+// The three before: all columns of a line.
+void put_columns(std::string* out, std::string_view comm, const abi::RecordHeader& header,
+                 uint32_t cpu, uint64_t ns);
 // "CPU:1 [LOST 77 EVENTS]\n"; kLostUnknown: without the number.
 void put_lost(std::string* out, uint32_t cpu, uint64_t lost);
 

@@ -14,7 +14,14 @@ struct EventMerger::Stream {
   uint64_t ns = 0;
   uint64_t lost = 0;
   uint64_t page_entries = 0;
+  struct Behind {  // the event behind the current one, where somebody has looked at it
+    EventIterator events{{}, 0};
+    EventView event{};
+    uint64_t ns = 0;
+  };
+  Behind behind;
   bool has_page = false;
+  bool has_behind = false;
   bool skips = false;  // the event behind the current one was taken
   bool ended = true;   // not in the heap
 };
@@ -41,7 +48,23 @@ bool EventMerger::before(uint32_t a, uint32_t b) const {
   return streams_[a].ns != streams_[b].ns ? streams_[a].ns < streams_[b].ns : a < b;
 }
 
+bool EventMerger::look_behind(Stream* stream) {
+  if (stream->has_behind) return true;
+  Stream::Behind& behind = stream->behind;
+  behind.events = stream->events;
+  stream->has_behind = behind.events.next(&behind.event);
+  if (stream->has_behind) behind.ns = source_->to_ns(behind.event.time);
+  return stream->has_behind;
+}
+
 bool EventMerger::advance(Stream* stream) {
+  if (std::exchange(stream->has_behind, false)) {
+    stream->events = stream->behind.events;
+    stream->event = stream->behind.event;
+    stream->ns = stream->behind.ns;
+    stream->page_entries++;
+    return true;
+  }
   for (;;) {
     if (stream->has_page && stream->events.next(&stream->event)) {
       stream->ns = source_->to_ns(stream->event.time);
@@ -94,11 +117,9 @@ bool EventMerger::peek(uint64_t* ns) {
 
 bool EventMerger::peek_behind(MergedEvent* out) {
   if (!pending_) return false;
-  const Stream& stream = streams_[heap_[0]];
-  EventIterator events = stream.events;
-  EventView event;
-  if (!events.next(&event)) return false;
-  const uint64_t ns = source_->to_ns(event.time);
+  Stream& stream = streams_[heap_[0]];
+  if (!look_behind(&stream)) return false;
+  const auto& [events, event, ns] = stream.behind;
   const uint32_t cpu = source_->cpu_number(stream.index);
   // Two buffers may have events of one CPU. Most streams are further on.
   for (const Stream& other : streams_)

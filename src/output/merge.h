@@ -52,6 +52,7 @@ class EventMerger {
  private:
   struct Stream;
   bool advance(Stream* stream);
+  bool look_behind(Stream* stream);
   bool before(uint32_t a, uint32_t b) const;
   void sift_down();
   void drop_pending();

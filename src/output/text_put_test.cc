@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "output/graph_text.h"
 #include "output/line_columns.h"
 #include "output/trace_line.h"
 
@@ -106,6 +108,27 @@ TEST(LineColumns, AreThoseOfPrintf) {
       put_task(&made, comm, pid);
       EXPECT_EQ(made, text);
     }
+  }
+}
+
+// trace_print_graph_duration() of the kernel: seven digits, eight columns.
+TEST(GraphDuration, IsThatOfPrintf) {
+  std::vector<uint64_t> all = numbers();
+  for (uint64_t ns = 0; ns < 3000; ns++) all.push_back(ns);
+  for (uint64_t ns : all) {
+    std::string wanted = std::to_string(ns / 1000);
+    if (wanted.size() < 7) {
+      char rest[8];
+      std::snprintf(rest, sizeof rest, ".%03u", unsigned(ns % 1000));
+      wanted = (wanted + rest).substr(0, std::min<size_t>(wanted.size() + 4, 8));
+    }
+    const size_t length = wanted.size();
+    wanted += " us ";
+    if (length < 8) wanted.append(8 - length, ' ');
+    std::string made;
+    put_graph_duration(&made, ns);
+    EXPECT_EQ(made, wanted) << ns;
+    EXPECT_LE(made.size(), kGraphDurationSize);
   }
 }
 

@@ -78,8 +78,7 @@ const EventText* TraceLineWriter::text_of(std::span<const uint8_t> record) const
 void TraceLineWriter::append_columns(std::string* out, uint32_t cpu, uint64_t ns,
                                      std::span<const uint8_t> record) {
   const abi::RecordHeader header = header_of(record);
-  put_task(out, comm_of(header.common_pid), header.common_pid);
-  put_place_and_time(out, cpu, header.common_flags, header.common_preempt_count, ns);
+  put_columns(out, comm_of(header.common_pid), header, cpu, ns);
 }
 
 void TraceLineWriter::append_line(std::string* out, uint32_t cpu, uint64_t ns,
@@ -111,16 +110,13 @@ bool TraceLineWriter::is_leaf(std::span<const uint8_t> entry, std::span<const ui
   if (!first || !second || first->tracer().kind() != Kind::kGraphEntry ||
       second->tracer().kind() != Kind::kGraphExit)
     return false;
-  const GraphEvent call = first->tracer().graph_event(entry);
-  const GraphEvent end = second->tracer().graph_event(exit);
-  return call.pid == end.pid && call.func == end.func && call.depth == end.depth;
+  return first->tracer().graph_call(entry) == second->tracer().graph_call(exit);
 }
 
 void TraceLineWriter::append_leaf(std::string* out, uint32_t cpu, uint64_t ns,
                                   std::span<const uint8_t> entry, std::span<const uint8_t> exit) {
   append_columns(out, cpu, ns, entry);
-  const GraphEvent end = text_of(exit)->tracer().graph_event(exit);
-  text_of(entry)->append_leaf(out, entry, end, &context_);
+  text_of(entry)->append_leaf(out, entry, text_of(exit)->tracer().graph_ns(exit), &context_);
   *out += '\n';
 }
 

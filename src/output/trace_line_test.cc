@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "output/merge.h"
 
@@ -235,6 +237,26 @@ TEST(Merge, NoEventIsBehindWhereAnotherOfTheCpuComesBetween) {
   EXPECT_EQ(followed(&apart), "10-20 10-25 20-30 ");
   OneCpuTwice together;  // 10 20 30 and 10 25
   EXPECT_EQ(followed(&together), "");
+}
+
+// A look at the event behind changes nothing; one that is taken does not come again.
+TEST(Merge, TheEventBehindComesOnceHoweverOftenItIsLookedAt) {
+  for (unsigned taken = 0; taken < 32; taken++) {
+    TwoCpus source;
+    EventMerger merger(&source);
+    MergedEvent event, behind;
+    std::multiset<std::string> seen;
+    for (unsigned at = 0; merger.next(&event); at++) {
+      seen.insert(std::to_string(event.cpu) + "@" + std::to_string(event.ns));
+      const bool is_followed = merger.peek_behind(&behind);
+      EXPECT_EQ(merger.peek_behind(&behind), is_followed);
+      if (!is_followed || !(taken >> at & 1)) continue;
+      merger.take_behind();
+      seen.insert(std::to_string(behind.cpu) + "@" + std::to_string(behind.ns));
+    }
+    EXPECT_EQ(seen, (std::multiset<std::string>{"0@10", "0@20", "0@30", "1@10", "1@25"})) << taken;
+    EXPECT_EQ(merger.malformed_pages(), 0u);
+  }
 }
 
 }  // namespace

@@ -61,10 +61,13 @@ TracerText::TracerText(const EventCall& call) : kind_(kind_of(call)) {
 
 // 0 where the record ends before the field, or the format has no such field.
 uint64_t TracerText::value(const Field& field, std::span<const uint8_t> record) const {
+  if (!field.is_there || field.offset > record.size() || field.size > record.size() - field.offset)
+    return 0;
+  const uint8_t* at = record.data() + field.offset;
+  if (field.size == 8) return load<uint64_t>(at);
+  if (field.size == 4) return load<uint32_t>(at);
   uint64_t value = 0;
-  if (field.is_there && field.size <= 8 && field.offset <= record.size() &&
-      field.size <= record.size() - field.offset)
-    std::memcpy(&value, record.data() + field.offset, field.size);
+  if (field.size < 8) std::memcpy(&value, at, field.size);
   return value;
 }
 
@@ -260,11 +263,22 @@ bool TracerText::append_binary(std::string* out, std::span<const uint8_t> record
   return true;
 }
 
+GraphCallKey TracerText::graph_call(std::span<const uint8_t> record) const {
+  GraphCallKey call;
+  if (record.size() >= 8) call.pid = load<int32_t>(record.data() + 4);
+  call.func = value(ip_, record);
+  call.depth = int32_t(value(depth_, record));
+  return call;
+}
+
+uint64_t TracerText::graph_ns(std::span<const uint8_t> exit) const {
+  const uint64_t end = value(rettime_, exit);
+  return end - std::min(value(calltime_, exit), end);
+}
+
 GraphEvent TracerText::graph_event(std::span<const uint8_t> record) const {
   GraphEvent event;
-  if (record.size() >= 8) event.pid = load<int32_t>(record.data() + 4);
-  event.func = value(ip_, record);
-  event.depth = int32_t(value(depth_, record));
+  static_cast<GraphCallKey&>(event) = graph_call(record);
   event.retaddr = value(retaddr_, record);
   event.args = words(args_, record);
   event.retval = value(retval_, record);

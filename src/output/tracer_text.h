@@ -21,11 +21,15 @@
 
 namespace patchbay {
 
-// A funcgraph_entry, funcgraph_retaddr_entry or funcgraph_exit.
-struct GraphEvent {
+// Which call a funcgraph_entry, funcgraph_retaddr_entry or funcgraph_exit is of.
+struct GraphCallKey {
   int32_t pid = 0;
-  uint64_t func = 0;
   int32_t depth = 0;
+  uint64_t func = 0;
+  bool operator==(const GraphCallKey&) const = default;
+};
+// All of such a record.
+struct GraphEvent : GraphCallKey {
   uint64_t retaddr = 0;           // of an entry; 0: not recorded
   std::span<const uint8_t> args;  // of an entry; whole words
   uint64_t retval = 0;            // of an exit, as the following
@@ -57,6 +61,12 @@ class TracerText {
   bool append_binary(std::string* out, std::span<const uint8_t> record) const;
 
   GraphEvent graph_event(std::span<const uint8_t> record) const;
+  // Parts of it, where a line needs no more.
+  GraphCallKey graph_call(std::span<const uint8_t> record) const;
+  std::span<const uint8_t> graph_args(std::span<const uint8_t> entry) const {
+    return words(args_, entry);
+  }
+  uint64_t graph_ns(std::span<const uint8_t> exit) const;  // how long the call took
   // Two calls of the same function from the same place (option func-no-repeats).
   bool same_call(std::span<const uint8_t> a, std::span<const uint8_t> b) const;
   // The line of `count` repeats of `record`, whose last was at `ns`.
