@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxLine = 8156;  // the kernel's TRACE_SEQ_BUFFER_SIZE
 // Of one read of trace_pipe, which the agent answers under its lock. The kernel stops at 8155.
-constexpr size_t kPipeBytes = 65536;
+constexpr size_t kPipeBytes = 128 * 1024;  // what cat(1) asks for, and one message of the socket
 constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 
@@ -610,7 +610,7 @@ std::string TraceText::Impl::next(size_t size) {
   std::string out;
   if (ended_ && carry_.empty()) return out;
   if (is_pipe()) size = std::min(size, kPipeBytes);
-  out.reserve(std::min<size_t>(size, 1 << 16) + kMaxLine);
+  out.reserve(std::min(size, kPipeBytes) + kMaxLine);
   comms_asked_ = false;
   if (monotonic_ns() - comms_loaded_ > kRefreshNs) load_comms();
   load_events();

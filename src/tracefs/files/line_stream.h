@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "output/trace_text.h"
 
@@ -19,6 +20,7 @@ class LineStream {
     if (!has_rest()) {
       lines_ = text_->next(size);
       position_ = 0;
+      if (lines_.size() <= size) return std::exchange(lines_, {});
     }
     std::string part = lines_.substr(position_, size);
     position_ += part.size();
