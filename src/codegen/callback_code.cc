@@ -5,8 +5,10 @@
 
 #include "codegen/record_code.h"
 #include "codegen/text_code.h"
+#include "hist/hist_program.h"
 #include "probe/callbacks/callback_hot.h"
 #include "probe/stack_touch.h"
+#include "probe/triggers/hist_hot.h"
 #include "probe/triggers/trigger_hot.h"
 
 namespace patchbay {
@@ -44,11 +46,14 @@ class CallbackEmitter {
 
   void emit(const std::vector<const HitCallback*>& callbacks) {
     out_.move_stack(-kFrameSize);
-    out_.apply(Op::kCompare, thread_slot_, Number{0});
-    out_.jump_if(JumpCondition::kEqual, unusual_);
+    if (callbacks[0]) {
+      out_.apply(Op::kCompare, thread_slot_, Number{0});
+      out_.jump_if(JumpCondition::kEqual, unusual_);
+    }
     build_record();
     for (size_t i = 0; i < std::size(kKept); i++) out_.store(kept(i), kKept[i]);
-    for (size_t i = 0; i < callbacks.size(); i++) call(i, *callbacks[i]);
+    for (size_t i = 0; i < callbacks.size(); i++)
+      callbacks[i] ? call(i, *callbacks[i]) : call_hist(i);
     for (size_t i = 0; i < std::size(kKept); i++) out_.load(kKept[i], kept(i));
     out_.move_stack(kFrameSize);
   }
@@ -105,6 +110,15 @@ class CallbackEmitter {
     out_.add_locked(of_callback(offsetof(HitCallback, missed)), Number{1}, Width::k8);
     out_.bind(done);
   }
+  // hist_from_code(), which is ours: no callback that the thread would be in.
+  void call_hist(size_t number) {
+    out_.move(reg::kArgument[0], kStack);
+    frame_.later(reg::kArgument[1], CodeValue::kHist);
+    out_.move(reg::kArgument[2], reg::kFrame);
+    frame_.later(reg::kArgument[3], CodeValue::kIp);
+    out_.set(kWork, reinterpret_cast<uint64_t>(&hist_from_code));
+    out_.call_out(calls_[number]);
+  }
   static Mem of_callback(size_t field) { return {kControl, int64_t(field)}; }
   void call_function(size_t number, const HitCallback& callback) {
     // Not right before the call: that would look like a CallSite (probe/stack_touch.cc).
@@ -127,6 +141,11 @@ bool is_callback(const Trigger& trigger) {
   return trigger.kind == TriggerKind::kCallback && trigger.after;
 }
 
+bool has_pair_half(const TriggerProgram& triggers) {
+  const Trigger& one = triggers.trigger[0];
+  return triggers.nr_triggers == 1 && one.kind == TriggerKind::kHist && one.hist->half;
+}
+
 bool calls_alone(const SiteEvent& event) {
   const EventProgram& program = *event.event;
   if (!pb_rseq_offset || !event.fetch || program.kind != ConsumerKind::kRecord) return false;
@@ -142,6 +161,7 @@ bool calls_alone(const SiteEvent& event) {
 std::vector<const HitCallback*> callback_code(const SiteEvent& event) {
   if (!calls_alone(event)) return {};
   const TriggerProgram& triggers = *event.event->triggers;
+  if (has_pair_half(triggers)) return {nullptr};
   if (triggers.nr_triggers > kMaxCodeCallbacks) return {};
   std::vector<const HitCallback*> made;
   for (uint32_t i = 0; i < triggers.nr_triggers; i++) {
@@ -156,7 +176,9 @@ std::vector<const HitCallback*> callback_code(const SiteEvent& event) {
 std::vector<uint64_t> callback_code_words(const std::vector<const HitCallback*>& callbacks) {
   std::vector<uint64_t> words = {uint64_t(thread_local_offset(&pb_thread.callback_slot))};
   for (const HitCallback* callback : callbacks)
-    words.push_back(keeps_vectors(*callback) ? vector_call() : 0);
+    words.push_back(!callback                  ? reinterpret_cast<uint64_t>(&hist_from_code)
+                    : keeps_vectors(*callback) ? vector_call()
+                                               : 0);
   return words;
 }
 

@@ -16,6 +16,9 @@
 //     the record (codegen/record_code.h)         ---- end ----
 //     for each callback: already in one? count it; enter; off? else call it; leave
 //
+// Half of a latency pair is called in the same way, but that no thread is in it, so that it has no
+// slot: a handler that hits the function meanwhile is counted too.
+//
 // A load that faults, also that of the stack, leaves the sequence, and so does whoever is
 // interrupted in it. Nothing is done by then: what goes the general way is done there as a whole.
 #pragma once
@@ -31,7 +34,7 @@ struct HitCallback;
 
 // The callbacks that are the only triggers of an event that nobody records. Empty where there can
 // be no code: there are other triggers, or threads that do not count; several have filters; fields
-// cannot be compiled.
+// cannot be compiled. A null alone: half of a latency pair (hist/hist_pair.h) is the only trigger.
 std::vector<const HitCallback*> callback_code(const SiteEvent& event);
 
 // All that the code depends on beside the fetch program: equal words, equal code.

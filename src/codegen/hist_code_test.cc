@@ -25,6 +25,7 @@
 #include "codegen/probe_compile_testing.h"
 #include "hist/definition/hist_compile.h"
 #include "hist/hist_table.h"
+#include "probe/triggers/hist_hot.h"
 
 namespace patchbay {
 namespace {
@@ -355,6 +356,135 @@ TEST_F(HistCodeTest, EightThreadsCountExactly) {
     found[key] = entry.values;
   }
   EXPECT_EQ(found, expected);
+  count_hit(new_hit_counter());  // no code comes where rseq_cs leads
+}
+
+// --- halves of a latency pair, which the code calls (codegen/callback_code.h, hist/hist_pair.h)
+
+class HistPairCode : public HistCodeTest {
+ protected:
+  struct Pair {
+    std::unique_ptr<Hist> start, end;
+    uint64_t starts() const { return start->hits(); }
+  };
+  void SetUp() override {
+    HistCodeTest::SetUp();
+    synthetic_.call.fields = {{"u64", "lat", 8, 8, false, 0, {}}};
+    synthetic_.data = &target_;
+  }
+  static std::unique_ptr<HistField> part(uint32_t flags) {
+    auto made = std::make_unique<HistField>();
+    made->flags = flags;
+    return made;
+  }
+  static HistField* add_variable(Hist* hist, std::unique_ptr<HistField> value) {
+    auto made = part(kHistVar);
+    made->var_data = hist;
+    made->var_index = uint32_t(hist->variables.size());
+    made->operands[0] = std::move(value);
+    hist->variables.push_back(std::move(made));
+    return hist->variables.back().get();
+  }
+  static HistField* refer(Hist* hist, const HistField* variable, bool read_once) {
+    auto made = part(kHistVarRef);
+    made->var_data = variable->var_data;
+    made->var_index = variable->var_index;
+    made->ref_index = uint32_t(hist->var_refs.size());
+    made->read_once = read_once;
+    hist->var_refs.push_back(std::move(made));
+    return hist->var_refs.back().get();
+  }
+  Pair make_pair(const std::string& key) {
+    Pair pair = {std::make_unique<Hist>(), std::make_unique<Hist>()};
+    for (Hist* hist : {pair.start.get(), pair.end.get()})
+      hist->add(&hist->keys, field(key), kHistKey);
+    const HistField* ts0 = add_variable(pair.start.get(), part(kHistTimestamp));
+    EXPECT_TRUE(compile_hist(pair.start.get()).ok());
+    const HistField* taken = refer(pair.end.get(), ts0, true);
+    auto latency = part(kHistExpr);
+    latency->op = HistOperator::kMinus;
+    latency->operands[0] = part(kHistTimestamp);
+    latency->operands[1] = part(kHistVarRef);
+    latency->operands[1]->ref_index = taken->ref_index;
+    const HistField* own = add_variable(pair.end.get(), std::move(latency));
+    auto action = std::make_unique<HistActionData>();
+    action->synthetic = &synthetic_;
+    action->params.push_back(refer(pair.end.get(), own, false));
+    pair.end->actions.push_back(std::move(action));
+    EXPECT_TRUE(compile_hist(pair.end.get()).ok());
+    return pair;
+  }
+  // Of the general way, by which it is told from the code.
+  ProbeCode without_code() const {
+    ProbeCode code = best();
+    code.fast = code.calls = code.gated = code.soft = false;
+    return code;
+  }
+  LiveEvent synthetic_;
+  SyntheticTarget target_ = {};
+};
+
+TEST_F(HistPairCode, CountsWhatTheGeneralWayCounts) {
+  define("f(u32 a)");
+  const char* text = std::getenv("PB_HIST_SEED");
+  const uint64_t seed = text ? std::strtoull(text, nullptr, 0) : std::random_device{}();
+  SCOPED_TRACE("PB_HIST_SEED=" + std::to_string(seed));
+  for (const char* key : {"a", "common_pid"})
+    for (const char* filter : {"", "a < 9"}) {
+      Sums sums[2][2];
+      uint64_t dropped, fast = 0;
+      for (bool by_code : {false, true}) {
+        const Pair pair = make_pair(key);
+        for (bool second : {false, true}) {
+          std::mt19937_64 random(seed + second);
+          use(second ? *pair.end : *pair.start, filter);
+          trigger()->after = second;
+          const uint8_t* code = place(by_code ? best() : without_code());
+          for (int i = 0; i < 2000; i++) {
+            Registers in{};
+            in.r[0] = random() << 32 | random() % 12;
+            run(code, in);
+          }
+          sums[by_code][second] = sums_of(second ? *pair.end : *pair.start, &dropped);
+          fast += by_code && best().calls;
+        }
+      }
+      EXPECT_EQ(fast, 2u);
+      EXPECT_EQ(sums[1][0], sums[0][0]) << key << filter;
+      EXPECT_EQ(sums[1][1], sums[0][1]) << key << filter;
+      EXPECT_GT(sums[0][1].size(), 0u);
+    }
+}
+
+// Each start is counted once, whoever is interrupted where. (hist_pair_test.cc has both halves.)
+TEST_F(HistPairCode, EightThreadsCountExactly) {
+  constexpr uint64_t kThreads = 8, kHits = 100000;
+  define("f(u64 a, s32 b)");
+  const Pair pair = make_pair("a");
+  use(*pair.start);
+  ASSERT_TRUE(best().calls && best().fast);
+  const uint8_t* const code = place(best());
+  signal_code = code;
+  signal_hits = 0;
+  struct sigaction action = {}, before;
+  action.sa_handler = on_alarm;
+  ::sigaction(SIGALRM, &action, &before);
+  itimerval often = {{0, 500}, {0, 500}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < kThreads; t++)
+    threads.emplace_back([&] {
+      for (uint64_t i = 0; i < kHits; i++) {
+        Registers in{}, out;
+        in.r[0] = i % 40;
+        call_with_registers(&in, &out, code);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  often = {};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(pair.starts(), kThreads * kHits + signal_hits);
   count_hit(new_hit_counter());  // no code comes where rseq_cs leads
 }
 

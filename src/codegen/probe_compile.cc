@@ -71,8 +71,9 @@ std::array<uint64_t, size_t(CodeValue::kCount)> values_of(const ProbeCode& code)
     if (event->triggers)
       set(CodeValue::kListeners, reinterpret_cast<uint64_t>(event->triggers->listeners));
   }
-  if (code.hist) {
-    const HistProgram* hist = code.event.event->triggers->trigger[0].hist;
+  const TriggerProgram* asked = code.event.event ? code.event.event->triggers : nullptr;
+  if (asked && asked->nr_triggers && asked->trigger[0].hist) {
+    const HistProgram* hist = asked->trigger[0].hist;
     set(CodeValue::kHist, reinterpret_cast<uint64_t>(hist));
     set(CodeValue::kHistSwitch, reinterpret_cast<uint64_t>(hist->event_switch));
   }

@@ -24,6 +24,7 @@
 #include "hist/quantile_buckets.h"
 #include "hot/rseq.h"
 #include "hot/thread_block.h"
+#include "probe/callbacks/callback_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/probe_hot.h"
 #include "probe/records/stack_hot.h"
@@ -590,6 +591,14 @@ void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* 
   if (hist->is_simple) return count_one(hist, record, generation);
   if (hist->quick) return hist_update_quick(hist, hit, record, size, generation);
   update_any(hist, hit, record, size, generation);
+}
+
+void hist_from_code(const CallbackRecord* given, const HistProgram* hist, uint64_t fp,
+                    uint64_t ip) {
+  const uint64_t sp = reinterpret_cast<uint64_t>(given) + kCallbackFrame;
+  const StackStart start = {ip, sp, fp, true};
+  const TriggerHit hit = {nullptr, &start, given->tid};
+  hist_update(hist, hit, static_cast<const uint8_t*>(given->record), given->size);
 }
 
 void synthetic_hit(const SyntheticTarget* target, const TriggerHit& hit, uint8_t* record,

@@ -25,6 +25,11 @@ inline constexpr uint32_t kMaxHistDepth = 8;
 void hist_update(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
                  uint32_t size);
 
+struct CallbackRecord;  // probe/callbacks/callback_hot.h
+// From the code of a function's entry (codegen/callback_code.h): of one that has HistProgram.half.
+// `ip`, `fp`: of the function's first frame.
+void hist_from_code(const CallbackRecord* given, const HistProgram* hist, uint64_t fp, uint64_t ip);
+
 // The same of one that has HistProgram.quick, in this generation of its table (hist_quick_hot.cc).
 void hist_update_quick(const HistProgram* hist, const TriggerHit& hit, const uint8_t* record,
                        uint32_t size, uint32_t generation);
