@@ -13,6 +13,7 @@
 #include "codegen/hist_code.h"
 #include "codegen/record_code.h"
 #include "filter/filter_jit.h"
+#include "probe/callbacks/callback_hot.h"
 #include "probe/hit_counter.h"
 #include "probe/returns/graph_hot.h"
 #include "probe/triggers/trigger_hot.h"
@@ -135,6 +136,14 @@ bool is_fast_call(const SiteEvent& event) {
          event.fetch->head == RecordHead::kCall && event.fetch->nr_insns == 0 &&
          !event.event->filter && !event.counts && !event.ip && !event.event->merges_repeats &&
          event.event->rings->clock == abi::kClockTsc;
+}
+
+bool is_fast_callback(const SiteEvent& event) {
+  const EventProgram& program = *event.event;
+  if (program.kind != ConsumerKind::kCallback || event.counts || program.pids) return false;
+  if (program.notrace_pids || !has_no_switch(program)) return false;
+  const LiveVectors vectors = program.callback->vectors;
+  return vectors == LiveVectors::kAtEntry || vectors == LiveVectors::kUntouched;
 }
 
 namespace {

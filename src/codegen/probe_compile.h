@@ -82,9 +82,10 @@ bool has_fast_callbacks(const SiteEvent& event);
 // so may a filter of numbers.
 bool has_fast_return(const SiteEvent& event);
 
-// One record of 24 bytes, function_graph's entry and exit, the profiler: what function_entry.S and
-// return_hook.S do without the general way.
+// One record of 24 bytes, a callback, function_graph's entry and exit, the profiler: what
+// function_entry.S and return_hook.S do without the general way.
 bool is_fast_call(const SiteEvent& event);
+bool is_fast_callback(const SiteEvent& event);  // one of the program, at a function
 bool is_fast_graph(const SiteEvent& event);
 bool is_fast_profile(const SiteEvent& event);
 

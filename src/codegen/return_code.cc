@@ -116,6 +116,7 @@ uint16_t hook_code(const SiteProgram& program, bool takes_by_code) {
 uint16_t entry_code(const SiteProgram& program) {
   constexpr uint32_t kMost = 16;  // each has a bit of its own in what is left to the general way
   if (program.nr_events > kMost) return 0;
+  if (program.nr_events == 1 && is_fast_callback(program.event[0])) return kEntryCallback;
   for (uint32_t i = 0; i < program.nr_events; i++)
     if (!is_fast_call(program.event[i])) return 0;
   return kEntryCalls;

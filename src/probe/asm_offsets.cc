@@ -20,8 +20,10 @@ namespace patchbay {
   ASM_OFFSET(PROGRAM_RETURN_CODE, SiteProgram, return_code);
   ASM_OFFSET(PROGRAM_TAKE_CODE, SiteProgram, take_code);
   ASM_OFFSET(PROGRAM_EVENTS, SiteProgram, event[0].event);
+  ASM_OFFSET(PROGRAM_IP, SiteProgram, event[0].ip);
   static_assert(offsetof(SiteProgram, nr_events) == 0);
   ASM_CONSTANT(ENTRY_CALLS, kEntryCalls);
+  ASM_CONSTANT(ENTRY_CALLBACK, kEntryCallback);
   ASM_CONSTANT(HOOK_PLAIN, kHookPlain);
   ASM_CONSTANT(HOOK_CALLS, kHookCalls);
   ASM_CONSTANT(HOOK_GRAPH, kHookGraph);
@@ -33,6 +35,7 @@ namespace patchbay {
   ASM_OFFSET(EVENT_ID, EventProgram, id);
   ASM_OFFSET(EVENT_SOFT, EventProgram, soft);
   ASM_OFFSET(EVENT_TRIGGERS, EventProgram, triggers);
+  ASM_OFFSET(EVENT_CALLBACK, EventProgram, callback);
   static_assert(offsetof(FilterProgram, code) == 0);
   ASM_SHIFT(HIT_ROW_SHIFT, kHitRowSize);
 }

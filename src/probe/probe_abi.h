@@ -126,7 +126,7 @@ struct SiteProgram {
   uint32_t max_record;  // bytes: upper bound of every record that is built for these
   // Chosen by choose_code() (probe_compile.h), atomic; 0: the general way, probe_hit() or
   // return_hook(), and return_hit().
-  uint16_t code;         // kEntryCalls; of a return program: kHookPlain …
+  uint16_t code;         // kEntryCalls, kEntryCallback; of a return program: kHookPlain …
   uint16_t return_code;  // of a return program: what stands in pb_return_code, in units of
                          // kReturnCodeUnit
   uint16_t take_code;    // of kHookCalls: what stands in pb_take_code, in the same units
@@ -135,11 +135,12 @@ struct SiteProgram {
 
 // SiteProgram.code: what function_entry.S does.
 enum : uint16_t {
-  kEntryCalls = 1,   // every event is a function tracer's and records all
-  kHookPlain = 1,    // nothing is limited, no graph
-  kHookCalls = 2,    // likewise, and what whole calls take is compiled (take_code)
-  kHookGraph = 3,    // one function_graph, of all threads
-  kHookProfile = 4,  // the profiler alone
+  kEntryCalls = 1,     // every event is a function tracer's and records all
+  kEntryCallback = 2,  // one callback of the program
+  kHookPlain = 1,      // nothing is limited, no graph
+  kHookCalls = 2,      // likewise, and what whole calls take is compiled (take_code)
+  kHookGraph = 3,      // one function_graph, of all threads
+  kHookProfile = 4,    // the profiler alone
 };
 
 // One patched function entry, or place inside a function. Its address is stable for the life of the

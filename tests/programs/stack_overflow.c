@@ -106,8 +106,36 @@ static void subscribe(void) {
     puts("there is no subscription");
 }
 
+/* With STACK_CALLBACK it has a callback at the function, as patchbay/ftrace.h has it. */
+struct ops {
+  void (*function)(unsigned long, unsigned long, struct ops*, void*);
+  unsigned long flags;
+  void* private_data;
+  uint64_t id, reserved[4];
+};
+__attribute__((target("general-regs-only"))) static void on_call(unsigned long ip,
+                                                                 unsigned long parent,
+                                                                 struct ops* ops, void* registers) {
+  (void)parent;
+  (void)ops;
+  (void)registers;
+  records++;
+  wrong += ip != (unsigned long)deep;
+}
+static void call_back(void) {
+  static struct ops ops = {.function = on_call, .flags = 1UL << 31};
+  int (*set_filter)(struct ops*, const char*, int, int);
+  int (*add)(struct ops*);
+  *(void**)&set_filter = dlsym(RTLD_DEFAULT, "patchbay_ftrace_set_filter");
+  *(void**)&add = dlsym(RTLD_DEFAULT, "patchbay_register_ftrace_function");
+  if (!set_filter || !add || set_filter(&ops, "deep", 4, 1) || add(&ops))
+    puts("there is no callback");
+}
+
 int main(void) {
+  const int listens = getenv("STACK_SUBSCRIBE") || getenv("STACK_CALLBACK");
   if (getenv("STACK_SUBSCRIBE")) subscribe();
+  if (getenv("STACK_CALLBACK")) call_back();
   const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
   sigaction(SIGSEGV, &action, 0);
   pthread_attr_t attributes;
@@ -118,6 +146,6 @@ int main(void) {
   pthread_join(thread, 0);
   printf("stack_overflow: %ld recovered, %ld elsewhere, %ld registers changed\n", recovered,
          elsewhere, changed);
-  if (getenv("STACK_SUBSCRIBE")) printf("%s, %ld wrong\n", records ? "records" : "none", wrong);
+  if (listens) printf("%s, %ld wrong\n", records ? "records" : "none", wrong);
   return 0;
 }

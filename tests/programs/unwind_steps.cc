@@ -248,6 +248,8 @@ KEEP long step_filtered_static(long a, long b) {
 KEEP long step_compared(long text, long b) { return text ? b : 0; }
 KEEP long step_both(long a, long b) { return a + 5 * b; }
 KEEP long step_subscribed(long a, long b) { return a + 6 * b; }
+KEEP long step_called(long a, long b) { return a + 7 * b; }
+KEEP long step_called_lean(long a, long b) { return a + 8 * b; }
 KEEP long step_subscribed_lean(long text, long b) { return text ? b + 6 : 0; }
 KEEP long step_inside(long a, long b);
 KEEP long step_realigned(long a, long b);
@@ -292,6 +294,8 @@ const struct {
     ROW(numbers),
     ROW(subscribed),
     ROW(subscribed_lean),
+    ROW(called),
+    ROW(called_lean),
 #undef ROW
 };
 
@@ -348,6 +352,28 @@ void subscribe_to(const char* event, unsigned flags) {
       reinterpret_cast<Subscribe>(dlsym(RTLD_DEFAULT, "patchbay_subscribe_with"));
   if (subscribe)
     subscribe(nullptr, "functions", event, nullptr, count_record, &count, flags, &made);
+}
+
+// A callback at a function (patchbay/ftrace.h, likewise).
+struct FtraceOps {
+  void (*function)(unsigned long, unsigned long, FtraceOps*, void*);
+  unsigned long flags;
+  void* private_data;
+  uint64_t id, reserved[4];
+};
+__attribute__((target("general-regs-only"))) void count_call(unsigned long, unsigned long,
+                                                             FtraceOps* ops, void*) {
+  ops->private_data = static_cast<char*>(ops->private_data) + 1;
+}
+void call_back_at(const char* function, unsigned long flags, FtraceOps* ops) {
+  *ops = {count_call, flags, nullptr, 0, {}};
+  const auto set_filter = reinterpret_cast<int (*)(FtraceOps*, const char*, int, int)>(
+      dlsym(RTLD_DEFAULT, "patchbay_ftrace_set_filter"));
+  const auto add = reinterpret_cast<int (*)(FtraceOps*)>(
+      dlsym(RTLD_DEFAULT, "patchbay_register_ftrace_function"));
+  if (!set_filter || !add) return;
+  set_filter(ops, function, int(strlen(function)), 1);
+  add(ops);
 }
 
 long arguments_of(const char* name, long* b) {
@@ -543,6 +569,9 @@ int main(int argc, char** argv) {
   if (getenv("STEP_GATE")) getchar();
   subscribe_to("step_subscribed", 0);
   subscribe_to("step_subscribed_lean", kGeneralRegs);
+  static FtraceOps any, lean;
+  call_back_at("step_called", 0, &any);
+  call_back_at("step_called_lean", 1UL << 31, &lean);  // PATCHBAY_OPS_FL_GENERAL_REGS
   const auto storage = reinterpret_cast<uint64_t>(__builtin_thread_pointer());
   const uint64_t rseq = storage + uint64_t(__rseq_offset);
   const pid_t thread = getpid();

@@ -42,9 +42,10 @@ for way in '-t function -l deep' '-t function_graph -l deep' '-e deep(int~n)' '-
   recorded stack_overflow "${arguments[@]}"
 done
 
-same "stack_overflow, which listens to its event" \
-  "$("$programs/stack_overflow")"$'\nrecords, 0 wrong' \
-  "$(STACK_SUBSCRIBE=1 LD_PRELOAD=$agent "$programs/stack_overflow" 2>&1)"
+for what in STACK_SUBSCRIBE STACK_CALLBACK; do
+  same "stack_overflow with $what" "$("$programs/stack_overflow")"$'\nrecords, 0 wrong' \
+    "$(env $what=1 LD_PRELOAD="$agent" "$programs/stack_overflow" 2>&1)"
+done
 
 # Where one thread signals another libc has all signals blocked, and calls getpid(): that is patched
 # and left again meanwhile.

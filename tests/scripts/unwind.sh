@@ -53,7 +53,7 @@ same "without tracing" "untraced: good" "$plain"
 begin event text fault filtered compared hist registers return limited return_text whole \
   whole_fault static \
   filtered_static numbers stack inside realigned short tail both \
-  subscribed subscribed_lean
+  subscribed subscribed_lean called called_lean
 put function_events 'step_event(long a, long b)'
 put function_events 'step_text(long a, string text)'
 put function_events 'step_fault(char[16] text, long b)'
@@ -91,7 +91,7 @@ has "an int3 is among the places" "$("$patchbay" cat $pid debug/call_sites)" 'in
 steps event text fault filtered compared hist registers return limited return_text whole \
   whole_fault static \
   filtered_static numbers stack inside realigned short tail both \
-  subscribed subscribed_lean
+  subscribed subscribed_lean called called_lean
 uses event 768
 uses text 1280
 uses compared 1280
@@ -109,6 +109,8 @@ uses both 896
 uses stack 1920
 uses subscribed 2560
 uses subscribed_lean 384
+uses called 2560
+uses called_lean 384
 end
 
 # The tracers.

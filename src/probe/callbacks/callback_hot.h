@@ -48,7 +48,7 @@ inline constexpr uint32_t kCallbackSlots = 16384;  // threads beyond have no cal
 
 // What a tracer's callback is given as its ftrace_regs.
 struct CallbackRegisters {
-  const FetchRegisters* registers;  // arg[], and the instruction
+  const FetchRegisters* registers;  // arg[] alone
   const uint64_t* stack;            // where the return address stands
   uint64_t ip, parent_ip;
 };

@@ -6,6 +6,7 @@
  *
  *   stub ── probe_entry_shared
  *             |-- program->code is kEntryCalls     a record of each function tracer, one TSC
+ *             |-- kEntryCallback                   probe_entry_callback calls the program
  *             |-- else, or the record is not the usual case: probe_entry_rest, with what is left
  *             '-- return_program? probe_entry_hook, by its code:
  *                   kHookPlain    a spare slot of the thread is armed
@@ -21,6 +22,7 @@
  * that is generated, into pb_take_code (return_code.cc).
  */
 #include "hot/fault.inc"
+#include "probe/callbacks/asm_offsets.h"
 #include "probe/fast_record.inc"
 #include "probe/returns/asm_offsets.h"
 #include "probe/stack_touch.inc"
@@ -58,7 +60,7 @@ probe_entry_shared:
 	mov %rax, BELOW_SITE(%rsp)
 	mov %r11, BELOW_PROGRAM(%rsp)
 	cmpw $ENTRY_CALLS, PROGRAM_CODE(%r11)
-	jne .Lrest
+	jne .Lno_calls
 	mov pb_thread@gottpoff(%rip), %r10
 	mov %fs:(%r10), %r10d			/* fast_tid */
 	test %r10d, %r10d
@@ -119,6 +121,9 @@ probe_entry_shared:
 	mov BELOW_R9(%rsp), %r9
 	mov BELOW_SITE(%rsp), %rax
 	jmp 1f
+.Lno_calls:
+	cmpw $ENTRY_CALLBACK, PROGRAM_CODE(%r11)
+	je probe_entry_callback
 .Lrest:
 	mov $-1, %r11
 1:	mov %r11, BELOW_WANTED(%rsp)
@@ -133,6 +138,98 @@ probe_entry_shared:
 	abort_sequence call, .Lslow_call
 	.cfi_endproc
 	.size probe_entry_shared, . - probe_entry_shared
+
+/* One callback of the program: callback_at_entry() (callback_hot.cc). From probe_entry_shared: rax
+ * is the site, r11 its program; the words that the stub and r10, r11 have below rsp stay there. */
+#define SLOT_AT CALLBACK_REGISTERS_SIZE
+#define ARG_AT (SLOT_AT + 16)
+#define ENTRY_FRAME (ARG_AT + 6 * 8 - BELOW_R10)	/* a multiple of 16 */
+	.macro call_arguments_back
+	mov ARG_AT(%rsp), %rdi
+	mov ARG_AT+8(%rsp), %rsi
+	mov ARG_AT+16(%rsp), %rdx
+	mov ARG_AT+24(%rsp), %rcx
+	mov ARG_AT+32(%rsp), %r8
+	mov ARG_AT+40(%rsp), %r9
+	lea ENTRY_FRAME(%rsp), %rsp
+	.cfi_adjust_cfa_offset -ENTRY_FRAME
+	.endm
+
+	.type probe_entry_callback, @function
+	.p2align 4
+probe_entry_callback:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	mov pb_thread@gottpoff(%rip), %r10
+	cmpl $0, %fs:(%r10)			/* fast_tid */
+	je .Lrest
+.Llook:						/* at the stack that all of this will need */
+	cmpb $0, -(TOUCH_DEPTH + ENTRY_FRAME)(%rsp)
+	fault_entry .Llook, .Lrest
+	mov %fs:THREAD_CALLBACK_SLOT(%r10), %r10
+	test %r10, %r10
+	jz .Lrest
+	cmpq $0, (%r10)
+	jne .Lrest				/* it is in one already, which is counted */
+	lea -ENTRY_FRAME(%rsp), %rsp
+	.cfi_adjust_cfa_offset ENTRY_FRAME
+	mov %rdi, ARG_AT(%rsp)
+	mov %rsi, ARG_AT+8(%rsp)
+	mov %rdx, ARG_AT+16(%rsp)
+	mov %rcx, ARG_AT+24(%rsp)
+	mov %r8, ARG_AT+32(%rsp)
+	mov %r9, ARG_AT+40(%rsp)
+	mov ENTRY_FRAME+8(%rsp), %rsi		/* parent_ip */
+	lea pb_return_trampolines(%rip), %rdx
+	mov %rsi, %rcx
+	sub %rdx, %rcx
+	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %rcx
+	jb .Lslow_callback
+	mov PROGRAM_EVENTS(%r11), %r9
+	mov PROGRAM_IP(%r11), %rdi
+	test %rdi, %rdi
+	cmovz SITE_FUNCTION(%rax), %rdi
+	mov EVENT_CALLBACK(%r9), %r9
+	lea ARG_AT-FRAME_ARG(%rsp), %rcx
+	lea ENTRY_FRAME+8(%rsp), %rdx
+	mov %rcx, CALLBACK_REGISTERS(%rsp)
+	mov %rdx, CALLBACK_STACK(%rsp)
+	mov %rdi, CALLBACK_IP(%rsp)
+	mov %rsi, CALLBACK_PARENT_IP(%rsp)
+	mov %r9, (%r10)				/* running, then off: callback_hot.h */
+	cmpl $0, CALLBACK_OFF(%r9)
+	jne .Lleave_callback
+	mov %r10, SLOT_AT(%rsp)
+	mov CALLBACK_ARGUMENT(%r9), %rdx
+	mov CALLBACK_FUNCTION(%r9), %r8
+	mov %rsp, %rcx
+	cmpb $VECTORS_UNTOUCHED, CALLBACK_VECTORS(%r9)
+	jne .Lwith_vectors
+	call *%r8
+.Lcalled:
+	mov SLOT_AT(%rsp), %r10
+.Lleave_callback:
+	movq $0, (%r10)
+	call_arguments_back
+	mov BELOW_SITE(%rsp), %rax
+	mov BELOW_R10(%rsp), %r10
+	mov BELOW_R11(%rsp), %r11
+	cmpq $0, SITE_RETURN_PROGRAM(%rax)
+	jne probe_entry_hook
+	ret
+	.cfi_adjust_cfa_offset ENTRY_FRAME
+.Lwith_vectors:
+	cmpb $0, pb_callback_xinuse(%rip)
+	je 1f
+	call callback_call_entry
+	jmp .Lcalled
+1:	call callback_call_all
+	jmp .Lcalled
+.Lslow_callback:
+	call_arguments_back
+	jmp .Lrest
+	.cfi_endproc
+	.size probe_entry_callback, . - probe_entry_callback
 
 /* Takes the spare of the thread's level: \slot. \thread: its ReturnThread. Spends \temp and rax,
  * which is then the state that the spare had.

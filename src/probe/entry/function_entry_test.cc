@@ -17,6 +17,7 @@
 #include "abi/ftrace_records.h"
 #include "codegen/probe_compile.h"
 #include "hot/rseq_testing.h"
+#include "probe/callbacks/callbacks.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -27,12 +28,14 @@ namespace {
 extern "C" {
 CallSite function_entry_test_site;
 uint64_t function_entry_called(uint64_t value);
+uint64_t function_entry_called_with(uint64_t value, int, int, int, int, long, long);  // the same
 uint64_t function_entry_tail(uint64_t value);
 __attribute__((used, noinline)) uint64_t function_entry_real(uint64_t value) { return value + 1; }
 }
 // As probe_emitter.cc emits it, without a return program; _tail ends in the same call.
 __asm__(
     ".text\n.globl function_entry_called\n.type function_entry_called, @function\n"
+    ".globl function_entry_called_with\nfunction_entry_called_with:\n"
     "function_entry_called:\n.cfi_startproc\n"
     "mov %rax, -16(%rsp)\nlea function_entry_test_site(%rip), %rax\ncall probe_entry_shared\n"
     "mov -16(%rsp), %rax\njmp function_entry_real\n.cfi_endproc\n"
@@ -172,6 +175,127 @@ TEST_F(FunctionEntry, SignalsComeAnywhere) {
   ::sigaction(SIGPROF, &old, nullptr);
   recorded += large_.records().size();
   EXPECT_EQ(recorded, calls + g_signals);
+}
+
+// --- a callback of the program
+
+struct SeenCall {
+  uint64_t ip, parent_ip, argument, arguments[6], on_stack;
+  bool operator==(const SeenCall&) const = default;
+};
+std::vector<SeenCall> g_seen;
+volatile uint64_t g_callbacks;
+bool g_calls_again;
+
+void note_call(uint64_t ip, uint64_t parent_ip, uint64_t argument,
+               const CallbackRegisters* registers) {
+  EXPECT_EQ(registers->ip, ip);
+  EXPECT_EQ(registers->parent_ip, parent_ip);
+  EXPECT_EQ(*registers->stack, parent_ip);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(__builtin_frame_address(0)) % 16, 0u);
+  SeenCall seen = {ip, parent_ip, argument, {}, registers->stack[1]};
+  for (int i = 0; i < 6; i++) seen.arguments[i] = registers->registers->arg[i];
+  g_seen.push_back(seen);
+  if (g_calls_again) function_entry_called(1);
+}
+void count_call(uint64_t, uint64_t, uint64_t, const CallbackRegisters*) {
+  g_callbacks = g_callbacks + 1;
+}
+
+class CallbackEntry : public FunctionEntry {
+ protected:
+  void use(void (*function)(uint64_t, uint64_t, uint64_t, const CallbackRegisters*),
+           LiveVectors vectors) {
+    if (callback_) switch_off(callback_);
+    callback_ = make_callback(reinterpret_cast<uint64_t>(function), 77, vectors);
+    small_.event.kind = ConsumerKind::kCallback;
+    small_.event.callback = callback_;
+    publish({&small_.event});
+    EXPECT_EQ(program_->code, kEntryCallback);
+    function_entry_called(1);  // the thread is known, and has a slot
+    g_seen.clear();
+  }
+  void TearDown() override {
+    if (callback_) switch_off(callback_);
+    FunctionEntry::TearDown();
+  }
+  // Six arguments in registers, a seventh.
+  static std::vector<SeenCall> call() {
+    g_seen.clear();
+    EXPECT_EQ(function_entry_called_with(1000, 2, 3, 4, 5, 6, 7), 1001u);
+    return g_seen;
+  }
+  HitCallback* callback_ = nullptr;
+};
+
+TEST_F(CallbackEntry, IsGivenWhatTheGeneralWayGives) {
+  for (const LiveVectors vectors : {LiveVectors::kUntouched, LiveVectors::kAtEntry}) {
+    use(note_call, vectors);
+    std::vector<SeenCall> calls[2];
+    for (const bool general : {false, true}) {
+      program_->code = general ? 0 : uint16_t{kEntryCallback};
+      calls[general] = call();
+    }
+    ASSERT_EQ(calls[0].size(), 1u);
+    EXPECT_EQ(calls[0][0].ip, kFunction);
+    EXPECT_EQ(calls[0][0].argument, 77u);
+    EXPECT_EQ(calls[0][0].arguments[0], 1000u);
+    EXPECT_EQ(calls[0][0].arguments[5], 6u);
+    EXPECT_EQ(calls[0][0].on_stack, 7u);
+    EXPECT_EQ(calls[0], calls[1]);
+    program_->code = kEntryCallback;
+    program_->event[0].ip = 0x1234;
+    EXPECT_EQ(call()[0].ip, 0x1234u);
+    switch_off(callback_);
+    EXPECT_TRUE(call().empty()) << "it is off";
+  }
+}
+
+TEST_F(CallbackEntry, ACallInsideIsMissed) {
+  use(note_call, LiveVectors::kUntouched);
+  g_calls_again = true;
+  const uint64_t missed = callback_->missed;
+  EXPECT_EQ(call().size(), 1u);
+  EXPECT_EQ(callback_->missed, missed + 1);
+  g_calls_again = false;
+}
+
+TEST_F(CallbackEntry, EveryCallIsCountedWhereverASignalComes) {
+  use(count_call, LiveVectors::kUntouched);
+  struct sigaction action = {}, old = {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGPROF, &action, &old);
+  itimerval timer = {{0, 100}, {0, 100}};
+  const uint64_t missed = callback_->missed;
+  g_signals = 0;
+  g_callbacks = 0;
+  size_t calls = 0;
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  for (; g_signals < 100; calls += 10000)
+    for (int i = 0; i < 10000; i++) function_entry_called(uint64_t(i));
+  timer = {};
+  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  ::sigaction(SIGPROF, &old, nullptr);
+  EXPECT_EQ(g_callbacks + callback_->missed - missed, calls + g_signals);
+}
+
+TEST(FunctionEntryCode, OnlyCallbacksOfAllThreadsAreFast) {
+  HitCallback* callback = make_callback(1, 2, LiveVectors::kAtEntry);
+  EventProgram plain{};
+  plain.kind = ConsumerKind::kCallback;
+  plain.callback = callback;
+  ProbeCounts counts{};
+  PidSet pids{};
+  EXPECT_TRUE(is_fast_callback({&plain, nullptr, 0, nullptr}));
+  EXPECT_FALSE(is_fast_callback({&plain, nullptr, 0, &counts}));
+  EventProgram other = plain;
+  other.pids = &pids;
+  EXPECT_FALSE(is_fast_callback({&other, nullptr, 0, nullptr}));
+  other = plain;
+  other.kind = ConsumerKind::kAction;
+  EXPECT_FALSE(is_fast_callback({&other, nullptr, 0, nullptr}));
+  switch_off(callback);
 }
 
 TEST(FunctionEntryCode, OnlyWhatRecordsPlainlyIsFast) {
