@@ -35,15 +35,6 @@ Status write_file(const std::string& path, const std::string& text) {
   return {};
 }
 
-// The texts behind a record, each with its NUL.
-std::vector<std::string> texts_in(std::string_view bytes) {
-  std::vector<std::string> texts;
-  while (!bytes.empty()) texts.emplace_back(cut_at(&bytes, '\0'));
-  return texts;
-}
-
-std::string text_at(const char* at, size_t size) { return {at, ::strnlen(at, size)}; }
-
 // DIR/tree-PID, new. A tool that has our number in another container may have that name.
 Result<std::string> make_tree(const std::string& runtime) {
   const std::string path = runtime + "/" + abi::kFollowPrefix + std::to_string(::getpid());
@@ -54,32 +45,6 @@ Result<std::string> make_tree(const std::string& runtime) {
     if (errno != EEXIST) return sys_error("make " + one, errno);
   }
   return user_error(EEXIST, "There are too many directories " + path + ".N: remove some.");
-}
-
-size_t texts_of(abi::FollowKind kind) {
-  switch (kind) {
-    case abi::FollowKind::kWaits:
-    case abi::FollowKind::kHasNothing:
-    case abi::FollowKind::kExecutes:
-      return 1;
-    case abi::FollowKind::kNotFollowed:
-    case abi::FollowKind::kSays:
-      return 2;
-    default:
-      return 0;
-  }
-}
-
-FollowSaid said_by(const abi::FollowRecord& record, std::vector<std::string> texts) {
-  if (texts.size() < texts_of(record.kind)) texts.resize(texts_of(record.kind));
-  return {record.kind,
-          record.pid,
-          record.parent,
-          record.time_ns,
-          record.cpu,
-          record.ticket,
-          text_at(record.comm, sizeof record.comm),
-          std::move(texts)};
 }
 
 }  // namespace
@@ -182,19 +147,9 @@ void FollowTree::read_log(std::vector<FollowSaid>* said) {
   for (ssize_t count; (count = ::read(log_.get(), bytes, sizeof bytes)) > 0;)
     unread_.append(bytes, size_t(count)), consumed_ += count;
   forget_consumed();
-  size_t at = 0;
-  for (abi::FollowRecord record; unread_.size() - at >= sizeof record; at += record.size) {
-    std::memcpy(&record, unread_.data() + at, sizeof record);
-    const bool is_whole = record.size >= sizeof record && record.size <= abi::kMostFollowRecord;
-    if (!is_whole) {  // no agent writes such a one
-      unread_.clear();
-      return;
-    }
-    if (unread_.size() - at < record.size) break;
-    said->push_back(said_by(record, texts_in(std::string_view(unread_).substr(
-                                        at + sizeof record, record.size - sizeof record))));
-  }
-  unread_.erase(0, at);
+  const std::optional<size_t> taken = take_follow_records(unread_, said);
+  if (!taken) is_damaged_ = true;
+  unread_.erase(0, taken.value_or(unread_.size()));
 }
 
 // The log may lie in memory, and a recording last for days.
@@ -225,7 +180,7 @@ void FollowTree::read_slots(std::vector<FollowSaid>* said) {
 }
 
 uint64_t FollowTree::unnamed() const {
-  return __atomic_load_n(&slots()->taken, __ATOMIC_RELAXED) - slots_taken_.size();
+  return __atomic_load_n(&slots()->taken, __ATOMIC_RELAXED) - slots_taken_.size() + is_damaged_;
 }
 
 // --- one process alone

@@ -15,22 +15,10 @@
 #include "abi/follow_abi.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "cmd/target/follow_log.h"
 #include "symbol/follow_wishes.h"
 
 namespace patchbay::cmd {
-
-// A record of the log, or a slot.
-struct FollowSaid {
-  abi::FollowKind kind;
-  pid_t pid, parent;
-  uint64_t time_ns;
-  uint32_t cpu, ticket;
-  std::string comm;
-  std::vector<std::string> texts;  // at least as many as the kind has
-
-  const std::string& exe() const { return texts[0]; }  // of kWaits, kHasNothing
-  std::vector<std::string> words() const { return {texts.begin() + 1, texts.end()}; }
-};
 
 // DIR/PID of a program, which is DIR/PID.N when the process has executed another one.
 struct ProgramDirectory {
@@ -54,7 +42,8 @@ class FollowTree {
   int descriptor() const { return watch_.get(); }              // readable when there is news
   // What has been said since.
   std::vector<FollowSaid> read();
-  // Programs that were not followed, but have not found the room to say which they are.
+  // Programs that were not followed, but have not found the room to say which they are. One more
+  // where the log is damaged, because a disk was full.
   uint64_t unnamed() const;
 
   // This process alone is followed. It waits for saw() before it executes anything.
@@ -77,6 +66,7 @@ class FollowTree {
   Mapping slots_;
   std::set<uint32_t> slots_taken_;
   std::string unread_;
+  bool is_damaged_ = false;  // something in the log could not be read
   off_t consumed_ = 0, forgotten_ = 0;  // bytes of the log
 };
 
