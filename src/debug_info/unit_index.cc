@@ -232,7 +232,7 @@ std::vector<Dwarf_Die> UnitIndex::with_file(std::string_view base_name) const {
     Dwarf_Word begin = 0;
     if (!::dwarf_offdie(info_.dwarf(), units_[i].first_entry, &entry) ||
         !::dwarf_attr(&entry, DW_AT_stmt_list, &attribute) ||
-        ::dwarf_formudata(&attribute, &begin) != 0 || begin + 4 > lines.size())
+        ::dwarf_formudata(&attribute, &begin) != 0 || lines.size() < 4 || begin > lines.size() - 4)
       continue;
     uint64_t end = begin + 4 + word_at(lines, begin);
     auto first = std::lower_bound(positions.begin(), positions.end(), begin);
