@@ -15,9 +15,13 @@
 // keeps its own. No lock: a signal handler and every thread may be here. The state of the reserve
 // is one word that changes by compare-and-swap; the last block that comes back makes all of it free
 // again.
+//
+// What has to be aligned more is a piece of a larger block of these: a program that has a malloc()
+// of its own need not have an aligned_alloc(), and its free() does not know libc's blocks.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "agent/agent.h"
 
@@ -127,3 +131,20 @@ void __wrap_free(void* memory) {
 }
 
 }  // extern "C"
+
+// Of these two the C++ runtime makes all others. In front of what they give stands the block's
+// beginning.
+void* operator new(size_t size, std::align_val_t alignment) {
+  const auto align = size_t(alignment);
+  size_t whole;
+  if (__builtin_add_overflow(size, align + sizeof(void*), &whole)) throw std::bad_alloc();
+  void* const block = ::operator new(whole);
+  const auto first = reinterpret_cast<uintptr_t>(block) + sizeof(void*);
+  auto** const given = reinterpret_cast<void**>((first + align - 1) & ~uintptr_t(align - 1));
+  given[-1] = block;
+  return given;
+}
+
+void operator delete(void* given, std::align_val_t) noexcept {
+  if (given) ::operator delete(static_cast<void**>(given)[-1]);
+}

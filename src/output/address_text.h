@@ -13,7 +13,7 @@ namespace patchbay {
 
 class AddressText {
  public:
-  struct alignas(64) Entry {  // what most look at is in one line of the processor's cache
+  struct Entry {  // what most look at stands first
     uint64_t address = 0;
     uint32_t table = 0;  // of the names
     bool known = false, is_caller = false, is_variable = false;
