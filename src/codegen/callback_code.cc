@@ -46,6 +46,7 @@ class CallbackEmitter {
 
   void emit(const std::vector<const HitCallback*>& callbacks) {
     out_.move_stack(-kFrameSize);
+    out_.stack_is(kFrameSize, true);
     if (callbacks[0]) {
       out_.apply(Op::kCompare, thread_slot_, Number{0});
       out_.jump_if(JumpCondition::kEqual, unusual_);
@@ -64,6 +65,7 @@ class CallbackEmitter {
 
   void build_record() {
     out_.begin_sequence(sequence_);
+    frame_.ask_thread(unusual_);
     out_.load(kWork, own(-int64_t{kStackTouchDepth}));
     out_.move(kPlace, kStack);
     if (frame_.texts) out_.store(frame_.spill(Spill::kPlace), kPlace);
@@ -74,7 +76,7 @@ class CallbackEmitter {
     out_.apply(Op::kAdd, kTime, Number{kRecordAt});
     out_.store(own(offsetof(CallbackRecord, record)), kTime);
     store_size();
-    out_.load(kTime, frame_.tid(), Width::k4);
+    out_.load(kTime, own(kRecordAt + int64_t{offsetof(abi::RecordHeader, common_pid)}), Width::k4);
     out_.store(own(offsetof(CallbackRecord, tid)), kTime, Width::k4);
   }
   // kTime is the beginning; where there are texts kPlace is the end.
@@ -112,11 +114,11 @@ class CallbackEmitter {
   }
   // hist_from_code(), which is ours: no callback that the thread would be in.
   void call_hist(size_t number) {
+    out_.set(kWork, reinterpret_cast<uint64_t>(&hist_from_code));  // as in call_function()
     out_.move(reg::kArgument[0], kStack);
     frame_.later(reg::kArgument[1], CodeValue::kHist);
     out_.move(reg::kArgument[2], reg::kFrame);
     frame_.later(reg::kArgument[3], CodeValue::kIp);
-    out_.set(kWork, reinterpret_cast<uint64_t>(&hist_from_code));
     out_.call_out(calls_[number]);
   }
   static Mem of_callback(size_t field) { return {kControl, int64_t(field)}; }
@@ -189,7 +191,7 @@ void emit_callbacks(const CodeFrame& frame, const std::vector<const HitCallback*
 
 void emit_no_callbacks(Emitter& out, const Label& unusual) {
   out.bind(unusual);
-  out.stack_is(kFrameSize);
+  out.stack_is(kFrameSize, true);
   out.move_stack(kFrameSize);
 }
 

@@ -89,6 +89,7 @@ class CallbackCode : public FetchTest {
     count_hit(new_hit_counter());  // rseq_cs leads elsewhere
     const size_t size = emit_probe(code, code_, kMax - 1, address_of(code_));
     EXPECT_GT(size, 0u);
+    expect_site_is_named(code_, size);
     code_[size] = 0xc3;
     return code_;
   }
@@ -328,6 +329,34 @@ TEST_F(CallbackCode, AChildThatIsForkedInsideCallsNone) {
     ::_exit(calls == 1 && g_calls.size() == 1 && !HasFailure() ? 0 : 1);
   }
   EXPECT_EQ(calls, 3u);
+}
+
+// --- a handler between any two instructions, which goes through the agent
+
+uint64_t g_nr_calls, g_nr_strangers;
+void count_strangers(const CallbackRecord* given, Word) {
+  uint32_t tid;
+  std::memcpy(&tid, static_cast<const uint8_t*>(given->record) + 4, sizeof tid);
+  g_nr_calls++;
+  g_nr_strangers += tid != pb_thread.tid || given->tid != pb_thread.tid;
+}
+
+TEST_F(CallbackCode, EachRecordIsOfItsThreadWhereHandlersGoThroughTheAgent) {
+  subscribe({""}, count_strangers);
+  place(best());
+  struct sigaction before, action = {};
+  action.sa_handler = [](int) { pb_thread.fast_tid = 0; };
+  ::sigaction(SIGALRM, &action, &before);
+  const itimerval often = {{0, 50}, {0, 50}}, never = {};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  constexpr uint64_t kHits = 3'000'000;
+  g_nr_calls = g_nr_strangers = 0;
+  Registers in{}, out;
+  for (uint64_t i = 0; i < kHits; i++) call_with_registers(&in, &out, code_);
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_EQ(g_nr_calls, kHits);
+  EXPECT_EQ(g_nr_strangers, 0u);
 }
 
 // --- registers that are the program's

@@ -84,6 +84,12 @@ class CodeFrame {
   }
 
   Mem tid() const { return thread_local_word(tid_); }  // ProbeThread.fast_tid: 0: none is known
+  // A handler may go through the agent at any time, which makes it 0. So it is asked for in the
+  // sequence that stores it, where no handler comes between.
+  void ask_thread(const Label& none) const {
+    out.apply(Op::kCompare, tid(), Number{0}, Width::k4);
+    out.jump_if(JumpCondition::kEqual, none);
+  }
   void later(Reg to, CodeValue value) const { out.set_later(to, uint8_t(value)); }
   // Of the event that the slot's program has: such code serves every event of its shape.
   void load_slot_event(Reg to, size_t field) const {

@@ -114,6 +114,7 @@ class HistEmitter {
 
   void emit() {
     out_.begin_sequence(sequences_.first);
+    frame_.ask_thread(unusual_);
     test_switches();
     for (size_t i = 0; i < hist_.sums.size(); i++) {
       load_number(hist_.sums[i].value);

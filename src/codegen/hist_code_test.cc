@@ -115,6 +115,7 @@ class HistCodeTest : public ProbeCompileTest {
     uint8_t* const at = code_ + (second ? kMax : 0);
     const size_t size = emit_probe(code, at, kMax - 1, reinterpret_cast<uint64_t>(at));
     EXPECT_GT(size, 0u);
+    expect_site_is_named(at, size);
     at[size] = 0xc3;
     return at;
   }

@@ -194,6 +194,18 @@ class ProbeCompileTest : public ::testing::Test {
     set_place(fetch_.get(), nullptr);
     site_ = {program_, nullptr, 0x123456789abc};
   }
+  // Where a hit meets the end of a stack, the number that is loaded in front of the first call has
+  // to be the place (named_site(), probe/stack_touch.cc).
+  void expect_site_is_named(const uint8_t* code, size_t size) const {
+    for (size_t i = 0; i + 10 < size; i++) {
+      if (code[i] != 0x48 || code[i + 1] != 0xb8 || code[i + 10] != 0xff) continue;
+      uint64_t named;
+      std::memcpy(&named, code + i + 2, sizeof named);
+      EXPECT_EQ(named, reinterpret_cast<uint64_t>(&site_));
+      return;
+    }
+    ADD_FAILURE() << "the code names no place";
+  }
   void set_place(const FetchProgram* fetch, ProbeCounts* counts) {
     program_->event[0] = {&event_, fetch, 0x123456789abc, counts};
   }

@@ -94,8 +94,10 @@ class ProbeEmitter {
   // All is saved, reg::kReturnSlot is the slot.
   void emit_return() {
     Label done, general;
-    jump_if_thread_is_new(slow_);
-    if (code_.filtered) emit_call_tests(frame_, rejected_, slow_);
+    if (code_.filtered) {
+      frame_.ask_thread(slow_);
+      emit_call_tests(frame_, rejected_, slow_);
+    }
     emit_publish(frame_, record_, slow_);
     if (counts_) emit_count(frame_, count_);
     if (code_.filtered) out_.bind(rejected_);
@@ -172,7 +174,7 @@ class ProbeEmitter {
     if (code_.gated) emit_gate();
     if (code_.mirrored) emit_word_test(CodeValue::kListeners, JumpCondition::kNotEqual, matched_);
     if (code_.soft) emit_word_test(CodeValue::kSoft, JumpCondition::kEqual, rejected);
-    if (text_tests_) jump_if_thread_is_new(matched_);
+    if (text_tests_) frame_.ask_thread(matched_);
     if (code_.filtered) emit_filter(filter_tests_, rejected);
     if (!code_.fast) bind_matched();
   }
@@ -220,7 +222,7 @@ class ProbeEmitter {
       return;
     }
     out_.stack_is(step_);
-    jump_if_thread_is_new(new_thread);
+    frame_.ask_thread(new_thread);
     save_for_count();
     out_.load_cpu(kWork, rejected_locked_);
     emit_count(frame_, rejected_count_);
@@ -250,10 +252,6 @@ class ProbeEmitter {
     for (const Reg spent : kSpentByCount) out_.load(spent, frame_.saved(spent));
     out_.jump(leave_);
   }
-  void jump_if_thread_is_new(const Label& to) {
-    out_.apply(Op::kCompare, frame_.tid(), Number{0}, Width::k4);
-    out_.jump_if(JumpCondition::kEqual, to);
-  }
 
   void emit_count_and_leave() {
     emit_count(frame_, count_);
@@ -278,7 +276,7 @@ class ProbeEmitter {
     save();
     if (keeps_flags_ || code_.inside)
       out_.jump_if_unaligned_faults(frame_.saved_flags(), slow_);  // our stores may be unaligned
-    jump_if_thread_is_new(slow_);
+    if (code_.hist || code_.calls) frame_.ask_thread(slow_);
     if (needs_caller()) check_caller();
     emit_work();
     counts_ ? emit_count_and_leave() : leave();

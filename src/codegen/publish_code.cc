@@ -141,6 +141,7 @@ void emit_publish(const CodeFrame& frame, const Sequence& sequence, const Label&
                                     : fixed_record_size(fetch);
   const uint32_t bytes = size + kFirstWord;
   out.begin_sequence(sequence);
+  frame.ask_thread(unusual);
   out.load_cpu(kTime, unusual);
   ring_of_cpu(frame);
   out.load(kPublish, control_word(offsetof(abi::RingControl, publish)));

@@ -30,8 +30,7 @@ HistPairWay* way_of_start(HistOp load) {
   return load == HistOp::k64 ? hist_pair_start_64 : nullptr;
 }
 
-HistPairWay* way_of_end(HistOp load, bool is_own_thread) {
-  if (is_own_thread) return hist_pair_end_own;
+HistPairWay* way_of_end(HistOp load) {
   if (load == HistOp::kU32) return hist_pair_end_u32;
   if (load == HistOp::kS32) return hist_pair_end_s32;
   return load == HistOp::k64 ? hist_pair_end_64 : nullptr;
@@ -52,9 +51,7 @@ const HistPairHalf* make_hist_pair_half(const HistProgram& program, const HistPr
   const bool ends = is_end(program, *quick);
   if (!ends && !is_start(program, *quick)) return nullptr;
   const HistQuickNumber& key = quick->keys[0];
-  const bool is_own_thread =
-      ends && program.table->is_by_thread && quick->others[0].table->is_by_thread;
-  HistPairWay* way = ends ? way_of_end(key.load, is_own_thread) : way_of_start(key.load);
+  HistPairWay* way = ends ? way_of_end(key.load) : way_of_start(key.load);
   if (!way) return nullptr;
   auto* made = make_shared_forever<HistPairHalf>();
   const HistTable& table = *program.table;

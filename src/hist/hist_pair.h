@@ -11,10 +11,8 @@
 // hist_hot.cc; all three do the same.
 //
 // Of several hits that read one variable one gets it, which takes a locked exchange: as long as a
-// clock read. Where both keys are `common_pid` no other thread ever looks at the variable, only a
-// signal handler of this one, so that one instruction without a lock does (HistTable.is_by_thread).
-// In the kernel two hits may get one value in any case. Here it takes a child in another PID
-// namespace, which shares the tables of its parent and has by chance one of its thread numbers.
+// clock read. Also where both keys are `common_pid`: another event may read the variable by another
+// key, threads may play one task, and a raw clone() keeps the number of its parent's thread.
 #pragma once
 
 #include <cstdint>
@@ -55,10 +53,10 @@ struct alignas(64) HistPairHalf {
   const HistProgram* hist;
 };
 
-// In hist_pair.S, by how the key is loaded. Of `own` both keys are common_pid.
+// In hist_pair.S, by how the key is loaded.
 extern "C" {
 HistPairWay hist_pair_start_u32, hist_pair_start_s32, hist_pair_start_64;
-HistPairWay hist_pair_end_u32, hist_pair_end_s32, hist_pair_end_64, hist_pair_end_own;
+HistPairWay hist_pair_end_u32, hist_pair_end_s32, hist_pair_end_64;
 }
 
 // For a program that is complete but for `half`, and will stand at `published`. Null: it does not

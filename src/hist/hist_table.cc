@@ -88,7 +88,6 @@ Layout lay_out(const HistShape& shape, HistTable* table) {
   table->nr_values = shape.nr_values;
   table->nr_variables = shape.nr_variables;
   table->nr_cpus = shape.nr_cpus;
-  table->is_by_thread = shape.is_by_thread;
   table->quantile_buckets = shape.quantile_buckets;
   table->variables_at = uint32_t(sizeof(uint64_t)) + shape.key_size;
   table->texts_at = table->variables_at + shape.nr_variables * uint32_t(sizeof(HistVariableWord));

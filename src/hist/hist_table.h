@@ -37,7 +37,6 @@ struct HistShape {
                                   // value that has it (quantile_buckets.h); 0: none
   uint32_t save_bytes = 0;        // of what onmax().save() keeps: fields of one event; 0: none
   uint32_t nr_cpus = 1;
-  bool is_by_thread = false;  // the key is common_pid
 };
 
 struct HistTable;  // hist_table_hot.h: what a traced thread sees of it

@@ -70,7 +70,6 @@ struct alignas(64) HistTable {
   uint16_t save_size;   // bytes
   uint16_t kept_at;     // in an entry: what onmax(), onchange() keep with its save
   uint32_t save_bytes;  // of the fields alone
-  uint32_t is_by_thread;  // the key is common_pid: no other thread has any business with an entry
 
   alignas(64) uint32_t generation;  // atomic; odd: takes nothing
   uint32_t locked_users;            // atomic; threads that add to the last row at this moment

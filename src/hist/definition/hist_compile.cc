@@ -136,7 +136,6 @@ class Compiler {
   Status make_acts();
   Status make_table();
   bool fits_table() const;
-  bool is_by_thread() const;
   void find_clock();
   void finish();
 
@@ -429,22 +428,12 @@ bool Compiler::fits_table() const {
          table->save_bytes == shape_.save_bytes;
 }
 
-// Those with a name share their table with events whose key may be another one. Markers of other
-// threads are hits of the control thread.
-bool Compiler::is_by_thread() const {
-  if (data_->event && data_->event->call.system == "ftrace") return false;
-  if (!data_->name.empty() || keys_.size() != 1 || keys_[0].value.nr_steps != 1) return false;
-  const HistStep& load = keys_[0].value.steps[0];
-  return load.op == HistOp::kS32 && load.offset == offsetof(abi::RecordHeader, common_pid);
-}
-
 Status Compiler::make_table() {
   if (!data_->table && data_->owner && data_->owner != data_) data_->table = data_->owner->table;
   if (data_->table)
     return fits_table() ? Status() : Status(does_not_fit("What is counted, into that table,"));
   shape_.bits = std::clamp(data_->map_bits, kMinHistBits, kMaxHistBits);
   shape_.nr_cpus = possible_cpus();
-  shape_.is_by_thread = is_by_thread();
   PB_ASSIGN(auto table, make_hist_table(shape_));
   data_->table = table;
   return {};

@@ -183,56 +183,46 @@ hist_pair_start_\load:
 	.size hist_pair_start_\load, . - hist_pair_start_\load
 	.endm
 
-/* The variable at r11 is not set any more; who has done that has it. */
-	.macro pair_take name, nothing
-	.ifc \name,own
-	btrq $0, VARIABLE_SET(%r11)	/* no lock: this thread's alone */
-	jnc \nothing
-	.else
-	xor %eax, %eax
-	xchg %rax, VARIABLE_SET(%r11)
-	test %eax, %eax
-	jz \nothing
-	.endif
-	.endm
-
-	.macro pair_end name, load
-	.globl hist_pair_end_\name
-	.hidden hist_pair_end_\name
-	.type hist_pair_end_\name, @function
+	.macro pair_end load
+	.globl hist_pair_end_\load
+	.hidden hist_pair_end_\load
+	.type hist_pair_end_\load, @function
 	.p2align 5
-hist_pair_end_\name:
+hist_pair_end_\load:
 	.cfi_startproc
 	pair_key \load, %rdx
 	pair_hash
-	pair_generation HALF_OTHER, .Lnone_\name
-	pair_find other_\name, HALF_OTHER, %r11, %r10, %r10d, .Lnone_\name, .Lgeneral_\name
+	pair_generation HALF_OTHER, .Lnone_\load
+	pair_find other_\load, HALF_OTHER, %r11, %r10, %r10d, .Lnone_\load, .Lgeneral_\load
 	add HALF_OTHER_AT(%rdi), %r11
 	cmpq $0, VARIABLE_SET(%r11)
-	je .Lnone_\name
-	pair_generation HALF_OWN, .Lnone_\name
+	je .Lnone_\load
+	pair_generation HALF_OWN, .Lnone_\load
 	mov %eax, -8(%rsp)
-	pair_find end_\name, HALF_OWN, %r10, %r9, %r9d, .Lgeneral_\name, .Lgeneral_\name
+	pair_find end_\load, HALF_OWN, %r10, %r9, %r9d, .Lgeneral_\load, .Lgeneral_\load
 	mov %rdx, %r8			/* the record */
-	pair_clock %rcx, .Lgeneral_clock_\name
+	pair_clock %rcx, .Lgeneral_clock_\load
 	mov %rax, %rdx
 	sub (%rcx), %rdx		/* HistClock.ticks */
-	js .Lgeneral_clock_\name
+	js .Lgeneral_clock_\load
 	mov %rax, %r8
 	mov %rdx, %rax
-	pair_time end_\name, %rcx
+	pair_time end_\load, %rcx
 	mov (%r11), %rcx		/* before it may be set again */
-	pair_take \name, .Lnone_\name
+	xor %eax, %eax			/* who has it sees that it was set */
+	xchg %rax, VARIABLE_SET(%r11)
+	test %eax, %eax
+	jz .Lnone_\load
 	sub %rcx, %rdx			/* the latency */
-	thread_rseq %rcx, %rax, .Lfinish_\name
-	rseq_begin add_\name, %rcx, %rax
-	pair_row %rcx, .Lfinish_\name
+	thread_rseq %rcx, %rax, .Lfinish_\load
+	rseq_begin add_\load, %rcx, %rax
+	pair_row %rcx, .Lfinish_\load
 	mov HALF_OWN+PAIR_TABLE(%rdi), %r11
 	mov HIST_GENERATION(%r11), %r11d
 	cmp %r11d, -8(%rsp)
-	jne .Lfinish_\name
+	jne .Lfinish_\load
 	incq HIST_FIRST_SUM-8(%rax,%r9,8)
-	rseq_commit add_\name
+	rseq_commit add_\load
 	add HALF_VARIABLE_AT(%rdi), %r10
 	mov %rdx, (%r10)
 	movq $1, VARIABLE_SET(%r10)
@@ -240,24 +230,24 @@ hist_pair_end_\name:
 	mov HALF_TARGET(%rdi), %rax
 	mov (%rax), %rax		/* SyntheticTarget.program: pairs with SyntheticEvents::update() */
 	test %rax, %rax
-	jz .Lnone_\name
+	jz .Lnone_\load
 	cmpw $PROGRAM_IS_PLAIN, PROGRAM_PLAIN(%rax)
-	jne .Ltrace_\name
+	jne .Ltrace_\load
 	mov %rdi, -16(%rsp)
 	and HALF_MASK(%rdi), %rdx
 	mov PROGRAM_EVENTS(%rax), %rdi
 	cmpq $0, EVENT_FILTER(%rdi)
-	jne .Lrecord_\name
+	jne .Lrecord_\load
 	mov %rcx, %r9
-	rseq_begin record_\name, %r9, %rax
-	rseq_cpu %r9, %r10d, .Lrecord_\name
+	rseq_begin record_\load, %r9, %rax
+	rseq_cpu %r9, %r10d, .Lrecord_\load
 	mov (%rdi), %rax
-	ring_of_cpu %rax, %r10, %r10d, .Lrecord_\name
+	ring_of_cpu %rax, %r10, %r10d, .Lrecord_\load
 	ring_slot %r10, %r11, %rax, %eax
 	mov %r8, %rcx
-	ring_room %r10, %r11d, %rax, %rcx, %r9d, .Lrecord_\name
+	ring_room %r10, %r11d, %rax, %rcx, %r9d, .Lrecord_\load
 	add $PAGE_HEADER+FIRST_WORD+PAIR_RECORD, %r9d
-	ring_place %r10, %r11d, %r9, %r9d, .Lrecord_\name
+	ring_place %r10, %r11d, %r9, %r9d, .Lrecord_\load
 	shl $DELTA_SHIFT, %ecx
 	or $PAIR_RECORD / 4, %ecx
 	mov %ecx, (%r9)
@@ -270,33 +260,32 @@ hist_pair_end_\name:
 	ring_count %r10, %rax, %eax, %r8, %rcx
 	add $FIRST_WORD+PAIR_RECORD, %r11
 	btc $PARITY_BIT, %r11
-	ring_commit record_\name, %r10, %r11
-.Lnone_\name:
+	ring_commit record_\load, %r10, %r11
+.Lnone_\load:
 	ret
-.Lgeneral_clock_\name:
+.Lgeneral_clock_\load:
 	mov %r8, %rdx
-.Lgeneral_\name:
+.Lgeneral_\load:
 	jmp hist_pair_general
-	rseq_abort add_\name
-.Lfinish_\name:
+	rseq_abort add_\load
+.Lfinish_\load:
 	mov %r8, %rcx
 	mov %r9, %r8
 	mov -8(%rsp), %r9d
 	jmp hist_pair_finish
-	rseq_abort record_\name
-.Lrecord_\name:
+	rseq_abort record_\load
+.Lrecord_\load:
 	mov -16(%rsp), %rdi
-.Ltrace_\name:
+.Ltrace_\load:
 	mov %r8, %rcx
 	jmp hist_pair_trace
 	.cfi_endproc
-	.size hist_pair_end_\name, . - hist_pair_end_\name
+	.size hist_pair_end_\load, . - hist_pair_end_\load
 	.endm
 
 	.text
 	.irp load,u32,s32,64
 	pair_start \load
-	pair_end \load, \load
+	pair_end \load
 	.endr
-	pair_end own, s32
 	.section .note.GNU-stack, "", @progbits

@@ -117,7 +117,7 @@ TEST_F(HistPair, EachLoadHasItsWay) {
   s64.make("s64", &synthetic_);
   EXPECT_TRUE(s64.same_half(hist_pair_start_64, hist_pair_end_64));
   own.make("common_pid", &synthetic_);
-  EXPECT_TRUE(own.same_half(hist_pair_start_s32, hist_pair_end_own));
+  EXPECT_TRUE(own.same_half(hist_pair_start_s32, hist_pair_end_s32));
 }
 
 // Small keys, sums, several variables, a variable that is not taken, a text: not these.
@@ -137,18 +137,6 @@ TEST_F(HistPair, WhatElseThereIsGoesAnotherWay) {
       expression(HistOperator::kMinus, timestamp(false), Hist::copy(again.refer(ts0, false))));
   again.compile();
   EXPECT_EQ(again.program->half, nullptr);
-}
-
-// Those with a name share their table with events that may have other keys.
-TEST_F(HistPair, ANamedOneIsNotOfItsThreadAlone) {
-  Hist alone, named;
-  named.name = "shared";
-  for (Hist* hist : {&alone, &named}) {
-    hist->key(field("common_pid")).variable(timestamp(false));
-    hist->compile();
-  }
-  EXPECT_TRUE(alone.table->is_by_thread);
-  EXPECT_FALSE(named.table->is_by_thread);
 }
 
 // One run of random hits, and all that is left of it.
