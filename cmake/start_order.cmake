@@ -13,7 +13,8 @@ function(pb_order_start target)
   set(list ${CMAKE_SOURCE_DIR}/src/agent/start_order.txt)
   set(script ${CMAKE_BINARY_DIR}/generated/start_order.ld)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${list})
-  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -shared -nostdlib -Wl,-z,now -Wl,--verbose
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}")
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} ${flags} -shared -nostdlib -Wl,-z,now -Wl,--verbose
     OUTPUT_VARIABLE told ERROR_QUIET)
   set(text "\n  .text           :\n  {\n")
   string(FIND "${told}" "${text}" found)

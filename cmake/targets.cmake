@@ -76,7 +76,7 @@ target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
 pb_precompile(pb_core)
 # Each function in a section of its own: the linker drops those that nothing needs, and lays those
 # of the agent's start beside each other (cmake/start_order.cmake).
-set(function_sections $<$<CONFIG:RelWithDebInfo>:-ffunction-sections>)
+set(function_sections $<$<NOT:$<CONFIG:Debug>>:-ffunction-sections>)
 target_compile_options(pb_core PRIVATE ${function_sections})
 
 # --- the agent: one closed shared object (see src/agent/agent.map for what it exports)
@@ -87,7 +87,7 @@ set_target_properties(patchbay_agent PROPERTIES
   OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0 PB_ENCLOSES_ZYDIS ON)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
 pb_enclose_zydis(patchbay_agent)
-if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT PATCHBAY_SANITIZE)
+if(NOT PATCHBAY_SANITIZE)
   include(cmake/start_order.cmake)
   pb_order_start(patchbay_agent)
 endif()

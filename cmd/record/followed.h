@@ -84,6 +84,7 @@ class FollowedPrograms {
   const std::vector<NotFollowed>& not_followed() const { return not_followed_; }
   // Programs that were not followed either, but have not found the room to say which they are.
   uint64_t unnamed() const { return tree_->unnamed(); }
+  bool is_damaged() const { return tree_->is_damaged(); }
   // -e and -l, by their text: what the first program has, and what it has not.
   void first_has(const std::set<std::string>& found, const std::vector<std::string>& missing) {
     found_ = found;

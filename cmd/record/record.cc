@@ -375,6 +375,10 @@ void print_followed(const FollowedPrograms& followed, const FollowedTotals& tota
          " not recorded any more");
   if (const uint64_t unnamed = followed.unnamed())
     note(of_programs(unnamed) + " more could not be followed, and could not say which they are");
+  if (followed.is_damaged())
+    note(
+        "what followed programs have said is damaged, as where a disk was full: some may be "
+        "missing");
 }
 
 void print_notes(const Recording& recording, const TracedChild& child, const Outcome& outcome,

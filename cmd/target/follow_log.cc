@@ -63,7 +63,8 @@ std::optional<size_t> take_follow_records(std::string_view bytes, std::vector<Fo
     if (!may_be_whole(record)) return std::nullopt;
     if (bytes.size() - at < record.size) break;
     const std::string_view behind = bytes.substr(at + sizeof record, record.size - sizeof record);
-    if (!behind.empty() && behind.back() != '\0') return std::nullopt;
+    const bool has_texts = *texts_of(record.kind) > 0;
+    if (!behind.empty() && (!has_texts || behind.back() != '\0')) return std::nullopt;
     said->push_back(said_by(record, behind));
   }
   return at;

@@ -180,7 +180,7 @@ void FollowTree::read_slots(std::vector<FollowSaid>* said) {
 }
 
 uint64_t FollowTree::unnamed() const {
-  return __atomic_load_n(&slots()->taken, __ATOMIC_RELAXED) - slots_taken_.size() + is_damaged_;
+  return __atomic_load_n(&slots()->taken, __ATOMIC_RELAXED) - slots_taken_.size();
 }
 
 // --- one process alone

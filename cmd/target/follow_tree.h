@@ -42,9 +42,10 @@ class FollowTree {
   int descriptor() const { return watch_.get(); }              // readable when there is news
   // What has been said since.
   std::vector<FollowSaid> read();
-  // Programs that were not followed, but have not found the room to say which they are. One more
-  // where the log is damaged, because a disk was full.
+  // Programs that were not followed, but have not found the room to say which they are.
   uint64_t unnamed() const;
+  // Something in the log is no whole record, as where a disk was full in the middle of one.
+  bool is_damaged() const { return is_damaged_ || !unread_.empty(); }
 
   // This process alone is followed. It waits for saw() before it executes anything.
   void follow_only(pid_t pid);
@@ -66,7 +67,7 @@ class FollowTree {
   Mapping slots_;
   std::set<uint32_t> slots_taken_;
   std::string unread_;
-  bool is_damaged_ = false;  // something in the log could not be read
+  bool is_damaged_ = false;
   off_t consumed_ = 0, forgotten_ = 0;  // bytes of the log
 };
 

@@ -21,7 +21,9 @@ namespace {
 
 constexpr size_t kMaxLine = 8156;  // the kernel's TRACE_SEQ_BUFFER_SIZE
 // Of one read of trace_pipe, which the agent answers under its lock. The kernel stops at 8155.
-constexpr size_t kPipeBytes = 128 * 1024;  // what cat(1) asks for, and one message of the socket
+// Less than FUSE asks a mount for at once, which is 128 KiB: where that is filled, the kernel asks
+// for the rest of a larger read, and waits for it, while the reader has nothing yet.
+constexpr size_t kPipeBytes = 124 * 1024;
 constexpr char kNegativePid[] = {'<', 'X', 'X', 'X', '>', 0};  // as the kernel names it
 constexpr uint64_t kRefreshNs = 1000000000;
 

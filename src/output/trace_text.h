@@ -47,7 +47,7 @@ class TraceText {
  public:
   enum class Mode : uint8_t {
     kTrace,  // header, not consuming
-    kPipe,   // no header, consuming, at most 128 KiB per read
+    kPipe,   // no header, consuming, at most 124 KiB per read
   };
   // `sources`, `array` and `buffer` outlive it. `cpu`: the events of this ring only.
   TraceText(const TraceTextSources& sources, const TraceArray& array, RingBuffer* buffer, Mode mode,

@@ -11,7 +11,7 @@ namespace patchbay::tracefs {
 namespace {
 
 constexpr size_t kMostOperations = 24;
-constexpr size_t kMostRead = 1 << 16;
+constexpr size_t kMostRead = 1 << 18;
 
 // The input as a stream of choices.
 class Choices {

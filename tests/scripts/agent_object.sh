@@ -62,7 +62,7 @@ sleep 1000 &
 alone=$!
 LD_PRELOAD=$agent PATCHBAY_DIR=$work sleep 1000 &
 rests=$!
-wait_for 20 test -S "$work/$rests/ctl.sock"
+wait_for 20 "$patchbay" ls "$rests" # it serves
 added=$(($(resident "$rests") - $(resident "$alone")))
 kill "$alone" "$rests"
 check "at rest it adds at most 2 MB of resident memory, not $added KB" test "$added" -le 2048

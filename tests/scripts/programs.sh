@@ -95,7 +95,8 @@ if ((${#names[@]} == 0)); then
       exec_ways | dlopen_again | dlopen_reload | hits | unwind_* | key_first) continue ;;
       confined_idle) continue ;;  # forbids what recording needs
       # have no function `traced`
-      event_app | histogram_events | counted | dlopen_probes | steady | two_calls) continue ;;
+      event_app | histogram_events | counted | dlopen_probes | steady) continue ;;
+      two_calls | pairs) continue ;;
       fork_workers) continue ;;
     esac
     names+=("$name")

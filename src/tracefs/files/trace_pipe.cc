@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // trace_pipe, per_cpu/cpuN/trace_pipe: the events as text, consumed as they are read, at most
-// 128 KiB a read. One reader of all CPUs, or one for each, at a time (EBUSY). With nothing to read
+// 124 KiB a read. One reader of all CPUs, or one for each, at a time (EBUSY). With nothing to read
 // the carrier waits (EAGAIN); the end comes when recording is off and something has been read.
 #include <algorithm>
 
