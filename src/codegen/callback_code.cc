@@ -148,20 +148,10 @@ bool has_pair_half(const TriggerProgram& triggers) {
   return triggers.nr_triggers == 1 && one.kind == TriggerKind::kHist && one.hist->half;
 }
 
-bool calls_alone(const SiteEvent& event) {
-  const EventProgram& program = *event.event;
-  if (!pb_rseq_offset || !event.fetch || program.kind != ConsumerKind::kRecord) return false;
-  if (program.from_record || program.pids || program.notrace_pids || program.pid_field[0])
-    return false;
-  const RecordHead head = event.fetch->head;
-  if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
-  return program.has_soft && program.triggers && can_be_compiled(*event.fetch);
-}
-
 }  // namespace
 
 std::vector<const HitCallback*> callback_code(const SiteEvent& event) {
-  if (!calls_alone(event)) return {};
+  if (!has_triggers_alone(event) || !can_be_compiled(*event.fetch)) return {};
   const TriggerProgram& triggers = *event.event->triggers;
   if (has_pair_half(triggers)) return {nullptr};
   if (triggers.nr_triggers > kMaxCodeCallbacks) return {};

@@ -88,15 +88,8 @@ bool has_small_table(const HistTable& table) {
 }
 
 bool counts_alone(const SiteEvent& event) {
-  const EventProgram& program = *event.event;
-  if (!pb_rseq_offset || !event.fetch || program.kind != ConsumerKind::kRecord) return false;
-  if (program.from_record || program.pids || program.notrace_pids || program.pid_field[0])
-    return false;
-  const RecordHead head = event.fetch->head;
-  if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
-  const TriggerProgram* triggers = program.triggers;
-  if (!program.has_soft || !triggers || triggers->nr_triggers != 1) return false;
-  const Trigger& trigger = triggers->trigger[0];
+  if (!has_triggers_alone(event) || event.event->triggers->nr_triggers != 1) return false;
+  const Trigger& trigger = event.event->triggers->trigger[0];
   return trigger.kind == TriggerKind::kHist && !trigger.after &&
          has_small_table(*trigger.hist->table);
 }

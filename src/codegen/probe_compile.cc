@@ -37,12 +37,9 @@ bool may_be_tested(const SiteEvent& event) {
 
 bool has_no_switch(const EventProgram& event) { return !event.has_soft && !event.triggers; }
 
-// Nothing is asked for that generated code cannot do: lists of threads, other sources, stacks.
 bool is_simple(const SiteEvent& event) {
   const EventProgram& program = *event.event;
-  return pb_rseq_offset && event.fetch && program.kind == ConsumerKind::kRecord && !program.stack &&
-         !program.from_record && !program.pids && !program.notrace_pids &&
-         program.rings->clock == abi::kClockTsc;
+  return makes_own_record(event) && !program.stack && program.rings->clock == abi::kClockTsc;
 }
 
 bool has_few_fields(const FetchProgram& fetch) {
@@ -98,8 +95,7 @@ bool has_gate(const SiteEvent& event) {
 bool has_fast_path(const SiteEvent& event) {
   if (!is_simple(event) || !can_be_compiled(*event.fetch)) return false;
   if (!has_few_fields(*event.fetch)) return false;
-  const RecordHead head = event.fetch->head;
-  if (head != RecordHead::kFunction && head != RecordHead::kProbe) return false;
+  if (!has_entry_head(*event.fetch)) return false;
   const EventProgram& program = *event.event;
   if (program.triggers && !has_gate(event)) return false;
   return !program.filter || can_be_tested(program.filter, *event.fetch);

@@ -276,7 +276,6 @@ class ProbeEmitter {
     save();
     if (keeps_flags_ || code_.inside)
       out_.jump_if_unaligned_faults(frame_.saved_flags(), slow_);  // our stores may be unaligned
-    if (code_.hist || code_.calls) frame_.ask_thread(slow_);
     if (needs_caller()) check_caller();
     emit_work();
     counts_ ? emit_count_and_leave() : leave();

@@ -328,6 +328,22 @@ bool can_be_compiled(const FetchProgram& fetch) {
   return !is_open && filled <= fetch.fixed_size;
 }
 
+bool has_entry_head(const FetchProgram& fetch) {
+  return fetch.head == RecordHead::kFunction || fetch.head == RecordHead::kProbe;
+}
+
+bool makes_own_record(const SiteEvent& event) {
+  const EventProgram& program = *event.event;
+  return pb_rseq_offset && event.fetch && program.kind == ConsumerKind::kRecord &&
+         !program.from_record && !program.pids && !program.notrace_pids;
+}
+
+bool has_triggers_alone(const SiteEvent& event) {
+  const EventProgram& program = *event.event;
+  return makes_own_record(event) && !program.pid_field[0] && has_entry_head(*event.fetch) &&
+         program.has_soft && program.triggers;
+}
+
 bool has_loads(const FetchProgram& fetch) {
   for (int i = 0; i < fetch.nr_insns; i++) {
     const FetchOp op = fetch.insn[i].op;

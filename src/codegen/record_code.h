@@ -24,6 +24,15 @@ bool can_be_compiled(const FetchProgram& fetch);
 // Whether the code loads through pointers, so that the sequence around it can be left by a fault.
 bool has_loads(const FetchProgram& fetch);
 
+// The record of an entry or a place, not of a call or a return.
+bool has_entry_head(const FetchProgram& fetch);
+// A record of every thread, of what is fetched here: lists of threads and other sources are nothing
+// for generated code.
+bool makes_own_record(const SiteEvent& event);
+// Such a record of an entry or a place is made for triggers, and for nobody else while the event is
+// off.
+bool has_triggers_alone(const SiteEvent& event);
+
 // Head and fixed part of the record that begins `at` bytes behind reg::kPlace. Spends reg::kValue,
 // and keeps the other registers.
 void emit_record(const CodeFrame& frame, uint32_t at);
