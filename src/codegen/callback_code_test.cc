@@ -6,7 +6,6 @@
 #include "codegen/callback_code.h"
 
 #include <alloca.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -24,6 +23,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/fetch_testing.h"
+#include "hot/storm_testing.h"
 #include "probe/callbacks/callbacks.h"
 
 namespace patchbay {
@@ -344,17 +344,12 @@ void count_strangers(const CallbackRecord* given, Word) {
 TEST_F(CallbackCode, EachRecordIsOfItsThreadWhereHandlersGoThroughTheAgent) {
   subscribe({""}, count_strangers);
   place(best());
-  struct sigaction before, action = {};
-  action.sa_handler = [](int) { pb_thread.fast_tid = 0; };
-  ::sigaction(SIGALRM, &action, &before);
-  const itimerval often = {{0, 50}, {0, 50}}, never = {};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
+  test::SignalStorm storm(ITIMER_REAL, 50, [](int) { pb_thread.fast_tid = 0; });
   constexpr uint64_t kHits = 3'000'000;
   g_nr_calls = g_nr_strangers = 0;
   Registers in{}, out;
   for (uint64_t i = 0; i < kHits; i++) call_with_registers(&in, &out, code_);
-  ::setitimer(ITIMER_REAL, &never, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  storm.stop();
   EXPECT_EQ(g_nr_calls, kHits);
   EXPECT_EQ(g_nr_strangers, 0u);
 }
@@ -472,11 +467,7 @@ TEST_F(CallbackCode, EightThreadsAreCountedExactly) {
   ASSERT_TRUE(best().calls);
   g_code = place(best());
   const Word missed = callbacks_[0]->missed;
-  struct sigaction action = {}, before;
-  action.sa_handler = on_alarm;
-  ::sigaction(SIGALRM, &action, &before);
-  itimerval often = {{0, 500}, {0, 500}};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
+  test::SignalStorm storm(ITIMER_REAL, 500, on_alarm);
   std::atomic<uint64_t> running{kThreads};
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; t++)
@@ -501,9 +492,7 @@ TEST_F(CallbackCode, EightThreadsAreCountedExactly) {
     std::this_thread::yield();
   }
   for (std::thread& thread : threads) thread.join();
-  often = {};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  storm.stop();
   EXPECT_EQ(passing.late, 0u) << "called after it had been waited for";
   EXPECT_EQ(g_counted[0].calls + callbacks_[0]->missed - missed, kThreads * kHits + g_handled);
   EXPECT_EQ(g_counted[0].sum, kThreads * (kHits * (kHits - 1) / 2));

@@ -5,8 +5,6 @@
 // names; PB_HIST_SEED begins with another one.
 #include "codegen/hist_code.h"
 
-#include <sys/time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -25,6 +23,7 @@
 #include "codegen/probe_compile_testing.h"
 #include "hist/definition/hist_compile.h"
 #include "hist/hist_table.h"
+#include "hot/storm_testing.h"
 #include "probe/triggers/hist_hot.h"
 
 namespace patchbay {
@@ -319,11 +318,7 @@ TEST_F(HistCodeTest, EightThreadsCountExactly) {
   const uint8_t* const code = place(best());
   signal_code = code;
   signal_hits = 0;
-  struct sigaction action = {}, before;
-  action.sa_handler = on_alarm;
-  ::sigaction(SIGALRM, &action, &before);
-  itimerval often = {{0, 500}, {0, 500}};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
+  test::SignalStorm storm(ITIMER_REAL, 500, on_alarm);
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; t++)
     threads.emplace_back([&] {
@@ -335,9 +330,7 @@ TEST_F(HistCodeTest, EightThreadsCountExactly) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  often = {};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  storm.stop();
   const uint64_t handled = signal_hits;
   EXPECT_EQ(hist->hits(), kThreads * kHits + handled);
   EXPECT_EQ(read_hit_counter(counts.hits), kThreads * kHits + handled);
@@ -467,11 +460,7 @@ TEST_F(HistPairCode, EightThreadsCountExactly) {
   const uint8_t* const code = place(best());
   signal_code = code;
   signal_hits = 0;
-  struct sigaction action = {}, before;
-  action.sa_handler = on_alarm;
-  ::sigaction(SIGALRM, &action, &before);
-  itimerval often = {{0, 500}, {0, 500}};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
+  test::SignalStorm storm(ITIMER_REAL, 500, on_alarm);
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; t++)
     threads.emplace_back([&] {
@@ -482,9 +471,7 @@ TEST_F(HistPairCode, EightThreadsCountExactly) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  often = {};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  storm.stop();
   EXPECT_EQ(pair.starts(), kThreads * kHits + signal_hits);
   count_hit(new_hit_counter());  // no code comes where rseq_cs leads
 }

@@ -5,7 +5,6 @@
 // which events may go that way at all.
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,6 +16,7 @@
 #include "abi/ftrace_records.h"
 #include "codegen/probe_compile.h"
 #include "hot/rseq_testing.h"
+#include "hot/storm_testing.h"
 #include "probe/callbacks/callbacks.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
@@ -157,12 +157,7 @@ void on_signal(int) {
   g_signals = g_signals + 1;
 }
 TEST_F(FunctionEntry, SignalsComeAnywhere) {
-  struct sigaction action = {}, old = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPROF, &action, &old);
-  itimerval timer = {{0, 100}, {0, 100}};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  test::SignalStorm storm(ITIMER_PROF, 100, on_signal);
   g_signals = 0;
   size_t calls = 0, recorded = 0;
   while (g_signals < 100) {
@@ -170,9 +165,7 @@ TEST_F(FunctionEntry, SignalsComeAnywhere) {
     calls += 10000;
     recorded += large_.records().size();
   }
-  timer = {};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
-  ::sigaction(SIGPROF, &old, nullptr);
+  storm.stop();
   recorded += large_.records().size();
   EXPECT_EQ(recorded, calls + g_signals);
 }
@@ -262,21 +255,14 @@ TEST_F(CallbackEntry, ACallInsideIsMissed) {
 
 TEST_F(CallbackEntry, EveryCallIsCountedWhereverASignalComes) {
   use(count_call, LiveVectors::kUntouched);
-  struct sigaction action = {}, old = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPROF, &action, &old);
-  itimerval timer = {{0, 100}, {0, 100}};
   const uint64_t missed = callback_->missed;
   g_signals = 0;
   g_callbacks = 0;
   size_t calls = 0;
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  test::SignalStorm storm(ITIMER_PROF, 100, on_signal);
   for (; g_signals < 100; calls += 10000)
     for (int i = 0; i < 10000; i++) function_entry_called(uint64_t(i));
-  timer = {};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
-  ::sigaction(SIGPROF, &old, nullptr);
+  storm.stop();
   EXPECT_EQ(g_callbacks + callback_->missed - missed, calls + g_signals);
 }
 

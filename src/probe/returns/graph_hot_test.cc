@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -27,6 +26,7 @@
 #include "codegen/probe_compile.h"
 #include "hot/fault.h"
 #include "hot/rseq_testing.h"
+#include "hot/storm_testing.h"
 #include "ring_buffer/ring_buffer.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_write_hot.h"
@@ -592,18 +592,11 @@ void on_graph_signal(int) {
 }
 // What a signal interrupts may be at any instruction of either way: each exit still has its entry.
 TEST_P(GraphHot, SignalsComeAnywhere) {
-  struct sigaction action = {}, old = {};
-  action.sa_handler = on_graph_signal;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPROF, &action, &old);
-  itimerval timer = {{0, 100}, {0, 100}};
   g_handled = 0;
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  test::SignalStorm storm(ITIMER_PROF, 100, on_graph_signal);
   constexpr uint64_t kCalls = 20000;
   for (uint64_t i = 0; i < kCalls; i++) graph_outer(i);
-  timer = {};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
-  ::sigaction(SIGPROF, &old, nullptr);
+  storm.stop();
   EXPECT_EQ(pb_return_thread.graph.current, 0u);
   std::vector<Record> open;
   uint64_t entries = 0;

@@ -11,7 +11,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -30,6 +29,7 @@
 #include "filter/filter_insn.h"
 #include "hot/fault.h"
 #include "hot/rseq_testing.h"
+#include "hot/storm_testing.h"
 #include "probe/hit_counter.h"
 #include "probe/returns/call_data.h"
 #include "ring_buffer/ring_buffer.h"
@@ -827,19 +827,12 @@ TEST_P(ReturnHook, AlignmentChecksStayOn) {
 
 // Between any two instructions of either way.
 TEST_P(ReturnHook, SignalsHitWhereverTheyCome) {
-  struct sigaction action = {}, old = {};
-  action.sa_handler = on_profile;
-  action.sa_flags = SA_RESTART;
-  ::sigaction(SIGPROF, &action, &old);
-  itimerval timer = {{0, 100}, {0, 100}};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
+  test::SignalStorm storm(ITIMER_PROF, 100, on_profile);
   g_handled = 0;
   uint64_t calls = 0;
   for (; g_handled < 200; calls++)
     if (hooked_add(calls, 2) != calls + 2) std::abort();
-  timer = {};
-  ::setitimer(ITIMER_PROF, &timer, nullptr);
-  ::sigaction(SIGPROF, &old, nullptr);
+  storm.stop();
   EXPECT_EQ(hits() + counts_->missed, calls + g_handled);
   EXPECT_EQ(counts_->missed, 0u);
   EXPECT_LE(in_use(), before_.in_use);

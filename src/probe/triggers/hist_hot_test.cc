@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -33,6 +32,7 @@
 #include "hist/quantile_buckets.h"
 #include "hot/fault.h"
 #include "hot/rseq_testing.h"
+#include "hot/storm_testing.h"
 #include "hot/thread_block_testing.h"
 #include "probe/triggers/action_hot.h"
 #include "probe/triggers/hist_hot_testing.h"
@@ -532,11 +532,7 @@ TEST_P(HistSaves, AreOfOneEventWithHandlers) {
   static std::atomic<uint64_t> next;
   next = 1;
   hit_with(next++);  // alone: entry 0 is the key's
-  struct sigaction action = {}, before;
-  action.sa_handler = [](int) { hit_with(next++); };
-  ASSERT_EQ(::sigaction(SIGALRM, &action, &before), 0);
-  const itimerval often = {{0, 50}, {0, 50}}, never = {};
-  ::setitimer(ITIMER_REAL, &often, nullptr);
+  test::SignalStorm storm(ITIMER_REAL, 50, [](int) { hit_with(next++); });
   HistSavedFields saved;
   bool whole = true;
   for (int i = 0; i < 200000 && whole; i++) {
@@ -544,8 +540,7 @@ TEST_P(HistSaves, AreOfOneEventWithHandlers) {
     if (i % 16) continue;
     whole = read_hist_saved(*hist_.program, 0, &saved) && saved.is_set && is_whole(saved);
   }
-  ::setitimer(ITIMER_REAL, &never, nullptr);
-  ::sigaction(SIGALRM, &before, nullptr);
+  storm.stop();
   EXPECT_TRUE(whole) << saved.value;
 }
 
