@@ -92,6 +92,7 @@ foreach(source IN LISTS attach_sources)
   list(APPEND attach_targets attach_${name})
 endforeach()
 set_target_properties(attach_storms PROPERTIES ENABLE_EXPORTS ON)  # its library calls it back
+target_include_directories(attach_plays_agent PRIVATE ${CMAKE_SOURCE_DIR}/src)  # our messages
 add_custom_target(attach_programs DEPENDS ${attach_targets})
 
 # The program that plays a kernel, and the caller of single system calls (tests/oracle).

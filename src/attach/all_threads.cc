@@ -30,6 +30,10 @@ constexpr int kBetweenTriesMs = 1;
 constexpr int kLateMs = 1000;
 constexpr size_t kStackBytes = 16 * 1024;  // a signal's frame with its vectors is well inside
 
+// Where a thread's words may be: below the thread pointer what libraries have of their own, above it
+// libc's description of the thread.
+constexpr int64_t kMostTls = 16 << 20, kMostOfThread = 8192;
+
 std::string task_directory(pid_t pid) { return "/proc/" + std::to_string(pid) + "/task"; }
 
 // The numbers of a thread, ours first, that of its own namespace last.
@@ -61,14 +65,34 @@ bool take(std::string_view* from, uint32_t count, std::vector<T>* to) {
   return true;
 }
 
-// Bytes of the text between which no thread may stand, sorted.
+// Sorted, and those that meet as one.
+std::vector<Range> sorted(std::vector<Range> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Range& a, const Range& b) { return a.start < b.start; });
+  std::vector<Range> merged;
+  for (const Range& range : ranges) {
+    if (range.start >= range.end) continue;
+    if (!merged.empty() && range.start <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, range.end);
+    else
+      merged.push_back(range);
+  }
+  return merged;
+}
+
+// Bytes of the text between which no thread may stand.
 std::vector<Range> displaced_ranges(const HookPlan& plan) {
   std::vector<Range> ranges;
   for (const abi::AttachHook& hook : plan.hooks)
     if (hook.displaced > 1) ranges.push_back({hook.address + 1, hook.address + hook.displaced});
-  std::sort(ranges.begin(), ranges.end(),
-            [](const Range& a, const Range& b) { return a.start < b.start; });
-  return ranges;
+  return sorted(std::move(ranges));
+}
+
+// Code in which none may stand.
+std::vector<Range> kept_ranges(const HookPlan& plan) {
+  std::vector<Range> ranges;
+  for (const abi::AttachRange& range : plan.ranges) ranges.push_back({range.start, range.end});
+  return sorted(std::move(ranges));
 }
 
 bool is_in(const std::vector<Range>& sorted, uint64_t address) {
@@ -78,52 +102,55 @@ bool is_in(const std::vector<Range>& sorted, uint64_t address) {
   return behind != sorted.begin() && std::prev(behind)->contains(address);
 }
 
-// A handler of a signal runs on top of what it has interrupted: the frame holds that place.
-std::vector<uint64_t> stack_words(pid_t pid, uint64_t stack) {
-  std::vector<uint64_t> words(kStackBytes / sizeof(uint64_t));
+// What is above a thread's stack pointer. A handler of a signal runs on top of what it has
+// interrupted: the frame holds that place.
+using StackWords = std::vector<uint64_t>;
+void read_stack(const Target& target, uint64_t stack, StackWords* words) {
+  words->resize(kStackBytes / sizeof(uint64_t));
   size_t size = kStackBytes;
-  while (size > 512 && !read_memory(pid, stack, words.data(), size).ok()) size /= 2;
-  words.resize(size / sizeof(uint64_t));
-  return words;
+  while (size > 512 && !target.read(stack, words->data(), size).ok()) size /= 2;
+  words->resize(size / sizeof(uint64_t));
 }
 
 // A handler stands on code in one of these: the frame of a signal has the instruction pointer that
 // was interrupted 168 bytes above its return address, which leads to `mov $15, %rax; syscall`.
-bool handler_stands_on(pid_t pid, uint64_t stack, const std::vector<abi::AttachRange>& ranges) {
+bool handler_stands_on(const Target& target, const StackWords& words,
+                       const std::vector<Range>& ranges) {
   constexpr size_t kInterrupted = 21;
   constexpr char kRestorer[] = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";
-  if (ranges.empty()) return false;
-  const std::vector<uint64_t> words = stack_words(pid, stack);
   for (size_t i = 0; i + kInterrupted < words.size(); i++) {
-    const uint64_t interrupted = words[i + kInterrupted];
-    const bool is_inside =
-        std::any_of(ranges.begin(), ranges.end(), [&](const abi::AttachRange& range) {
-          return Range{range.start, range.end}.contains(interrupted);
-        });
     char code[sizeof kRestorer - 1] = {};
-    if (is_inside && read_memory(pid, words[i], code, sizeof code).ok() &&
+    if (is_in(ranges, words[i + kInterrupted]) && target.read(words[i], code, sizeof code).ok() &&
         std::memcmp(code, kRestorer, sizeof code) == 0)
       return true;
   }
   return false;
 }
 
-bool stack_leads_into(pid_t pid, uint64_t stack, const std::vector<Range>& sorted) {
-  if (sorted.empty()) return false;
-  const Range all = {sorted.front().start, sorted.back().end};
-  const std::vector<uint64_t> words = stack_words(pid, stack);
+bool stack_leads_into(const StackWords& words, const std::vector<Range>& ranges) {
+  if (ranges.empty()) return false;
+  const Range all = {ranges.front().start, ranges.back().end};
   return std::any_of(words.begin(), words.end(),
-                     [&](uint64_t word) { return all.contains(word) && is_in(sorted, word); });
+                     [&](uint64_t word) { return all.contains(word) && is_in(ranges, word); });
 }
 
 }  // namespace
 
-Result<pid_t> outer_number(pid_t pid, pid_t inner) {
-  if (status_of(pid, pid).numbers.size() <= 1) return inner;
-  for (const pid_t tid : tasks_of(pid)) {
-    const TaskStatus status = status_of(pid, tid);
-    if (!status.numbers.empty() && status.numbers.back() == inner) return tid;
+Result<pid_t> agent_thread(const Target& target, pid_t inner) {
+  const pid_t pid = target.pid();
+  pid_t found = 0;
+  if (status_of(pid, pid).numbers.size() <= 1) {
+    if (target.has_thread(inner)) found = inner;
+  } else {
+    for (const pid_t tid : target.threads()) {
+      const TaskStatus status = status_of(pid, tid);
+      if (!status.numbers.empty() && status.numbers.back() == inner) found = tid;
+    }
   }
+  if (found == pid)
+    return user_error(EPROTO, "process " + std::to_string(pid) +
+                                  " names its first thread for that of the agent: it plays one");
+  if (found) return found;
   return user_error(ESRCH, "the agent's thread in process " + std::to_string(pid) + " has ended");
 }
 
@@ -137,15 +164,21 @@ Result<HookPlan> HookPlan::parse(std::string_view body) {
       !take(&body, plan.head.nr_ranges, &plan.ranges) || !body.empty())
     return damaged;
   for (const abi::AttachHook& hook : plan.hooks)
-    if (hook.size == 0 || hook.size > abi::kMaxHookBytes) return damaged;
+    if (hook.size == 0 || hook.size > abi::kMaxHookBytes || hook.displaced > 2 * abi::kMaxHookBytes)
+      return damaged;
+  const abi::AttachHooks& head = plan.head;
+  for (const int64_t offset : {head.blocked, head.blocked_with, head.open, head.held})
+    if (offset > 0 || offset < -kMostTls) return damaged;
+  for (const int64_t offset : {head.key_data, head.key_used})
+    if (offset < 0 || offset > kMostOfThread) return damaged;
   return plan;
 }
 
-Result<std::unique_ptr<AllThreads>> AllThreads::stop(pid_t pid, const HookPlan& plan,
+Result<std::unique_ptr<AllThreads>> AllThreads::stop(const Target& target, const HookPlan& plan,
                                                      int timeout_ms) {
   const int64_t end = monotonic_ms() + timeout_ms;
-  PB_ASSIGN(const pid_t own, outer_number(pid, plan.head.own_thread));
-  std::unique_ptr<AllThreads> all(new AllThreads(pid, own));
+  PB_ASSIGN(const pid_t own, agent_thread(target, plan.head.own_thread));
+  std::unique_ptr<AllThreads> all(new AllThreads(target, own));
   std::optional<Error> in_the_way;
   for (;;) {
     const int64_t end_of_try = monotonic_ms() + kOneTryMs;
@@ -173,10 +206,19 @@ Status AllThreads::stop_all(int64_t end) {
     PB_TRY(wait_for_all(end));
   }
   // When a thread executes another program, the agent's is gone.
-  if (::access((task_directory(pid_) + "/" + std::to_string(own_)).c_str(), F_OK) != 0)
+  if (has_executed() || !target_.has_thread(own_))
     return user_error(
         ESRCH, "process " + std::to_string(pid_) + " has ended, or executes another program");
-  return {};
+  return target_.is_same();
+}
+
+// A thread that executes a program takes the first one's number, and what we knew of that one is
+// not true of it. It stands before its first instruction then, and nobody has waited for that stop.
+bool AllThreads::has_executed() const {
+  siginfo_t found = {};
+  return is_another_ ||
+         (::waitid(P_PID, id_t(pid_), &found, WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+          found.si_pid == pid_ && found.si_status >> 8 == PTRACE_EVENT_EXEC);
 }
 
 // While a thread is traced, a signal for it that the program ignores is not dropped. It wakes the
@@ -201,12 +243,13 @@ Result<bool> AllThreads::seize_new() {
   std::unordered_set<pid_t> known;
   for (const Thread& thread : threads_) known.insert(thread.tid);
   std::vector<std::pair<int, pid_t>> fresh;  // those that draw signals last
-  for (const pid_t tid : tasks_of(pid_))
+  for (const pid_t tid : target_.threads())
     if (tid != own_ && known.insert(tid).second) fresh.emplace_back(signal_rank(pid_, tid), tid);
   std::sort(fresh.begin(), fresh.end());
   if (threads_.empty()) since_ns_ = monotonic_ns();
   for (const auto& [rank, tid] : fresh) {
-    const Status seized = trace(PTRACE_SEIZE, tid, 0, nullptr, "trace");
+    const Status seized =
+        trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACEEXEC), "trace");
     if (!seized.ok()) {
       if (has_ended(pid_, tid)) continue;
       return seized.error();
@@ -250,6 +293,12 @@ Result<bool> AllThreads::is_stopped(Thread& thread) {
     return false;
   }
   const int signal = WSTOPSIG(status);
+  if (status >> 16 == PTRACE_EVENT_EXEC) {
+    is_another_ = thread.is_stopped = true;
+    return target_.is_same().ok()
+               ? user_error(ESRCH, "process " + std::to_string(pid_) + " executes another program")
+               : target_.is_same().error();
+  }
   if (status >> 16 != PTRACE_EVENT_STOP) {
     (void)trace(PTRACE_CONT, thread.tid, 0, reinterpret_cast<void*>(long{signal}), "continue");
     return false;
@@ -261,6 +310,7 @@ Result<bool> AllThreads::is_stopped(Thread& thread) {
 }
 
 Status AllThreads::look_at(Thread& thread) {
+  PB_TRY(target_.is_thread_same(thread.tid));
   Status seen = get_registers(thread.tid, &thread.registers);
   if (seen.ok()) seen = get_mask(thread.tid, &thread.mask);
   if (seen.ok()) {
@@ -294,7 +344,8 @@ Status AllThreads::clear_places(const HookPlan& plan, int64_t end_of_try) {
 
 // `in_the_way`: those that may soon be elsewhere. A wait that would answer EINTR is not disturbed.
 Status AllThreads::check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const {
-  const std::vector<Range> displaced = displaced_ranges(plan);
+  const std::vector<Range> displaced = displaced_ranges(plan), kept = kept_ranges(plan);
+  StackWords words;
   Status clear;
   const auto stands = [&](const Thread& thread, const char* where) {
     if (clear.ok()) clear = user_error(EAGAIN, thread_name(thread.tid) + where);
@@ -309,13 +360,12 @@ Status AllThreads::check_places(const HookPlan& plan, std::vector<pid_t>* in_the
       continue;
     }
     const uint64_t at = thread.registers.rip;
-    const bool is_kept_off =
-        std::any_of(plan.ranges.begin(), plan.ranges.end(), [&](const abi::AttachRange& range) {
-          return Range{range.start, range.end}.contains(at);
-        });
-    if (is_kept_off || is_in(displaced, at) ||
-        handler_stands_on(pid_, thread.registers.rsp, plan.ranges) ||
-        stack_leads_into(pid_, thread.registers.rsp, displaced)) {
+    bool is_there = is_in(kept, at) || is_in(displaced, at);
+    if (!is_there && (!kept.empty() || !displaced.empty())) {
+      read_stack(target_, thread.registers.rsp, &words);
+      is_there = stack_leads_into(words, displaced) || handler_stands_on(target_, words, kept);
+    }
+    if (is_there) {
       stands(thread, " stands in code that is to be changed, again and again");
       if (!thread.is_repaired) in_the_way->push_back(thread.tid);
     }
@@ -326,7 +376,7 @@ Status AllThreads::check_places(const HookPlan& plan, std::vector<pid_t>* in_the
 Status AllThreads::check_bytes(const HookPlan& plan) const {
   for (const abi::AttachHook& hook : plan.hooks) {
     uint8_t found[abi::kMaxHookBytes];
-    PB_TRY(read_memory(pid_, hook.address, found, hook.size));
+    PB_TRY(target_.read(hook.address, found, hook.size));
     if (std::memcmp(found, hook.old_bytes, hook.size) == 0) continue;
     return user_error(EBUSY, "somebody else has changed the code of process " +
                                  std::to_string(pid_) + " where a hook is to be: a debugger?");
@@ -335,9 +385,13 @@ Status AllThreads::check_bytes(const HookPlan& plan) const {
 }
 
 Status AllThreads::apply(const HookPlan& plan) {
-  Status done = check_bytes(plan);
+  Status done = target_.is_same();
+  if (done.ok()) done = check_bytes(plan);
   if (done.ok() && !plan.head.leaves) done = change_threads(plan.head);
-  for (size_t i = 0; done.ok() && i < plan.hooks.size(); i++) done = write_hook(plan.hooks[i]);
+  for (size_t i = 0; done.ok() && i < plan.hooks.size(); i++) {
+    const abi::AttachHook& hook = plan.hooks[i];
+    done = change(hook.address, hook.new_bytes, hook.size);
+  }
   if (done.ok() && plan.head.leaves) done = change_threads(plan.head);
   if (!done.ok()) undo();
   return done;
@@ -351,19 +405,11 @@ Status AllThreads::change_threads(const abi::AttachHooks& head) {
   return {};
 }
 
-Status AllThreads::write_word(uint64_t address, const void* bytes, size_t size) {
+Status AllThreads::change(uint64_t address, const void* bytes, size_t size) {
   Change change = {address, size};
-  PB_TRY(read_memory(pid_, address, change.old_bytes, size));
+  PB_TRY(target_.read(address, change.old_bytes, size));
   changes_.push_back(change);
-  return write_memory(pid_, address, bytes, size);
-}
-
-Status AllThreads::write_hook(const abi::AttachHook& hook) {
-  Change change = {hook.address, hook.size};
-  std::memcpy(change.old_bytes, hook.old_bytes, hook.size);
-  change.is_text = true;
-  changes_.push_back(change);
-  return write_text(pid_, hook.address, hook.new_bytes, hook.size);
+  return target_.write(address, bytes, size);
 }
 
 Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& head) {
@@ -371,7 +417,7 @@ Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& h
   if (!base) return {};
   if (head.open) {
     const uint8_t open = !head.leaves;
-    PB_TRY(write_word(base + uint64_t(head.open), &open, sizeof open));
+    PB_TRY(change(base + uint64_t(head.open), &open, sizeof open));
   }
   if (!head.leaves) PB_TRY(give_key(base, head));
   if (head.leaves) PB_TRY(take_held(thread, head));
@@ -382,7 +428,7 @@ Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& h
                        thread.mask & head.others);
   }
   uint64_t blocked = 0;
-  PB_TRY(read_memory(pid_, base + uint64_t(head.blocked), &blocked, sizeof blocked));
+  PB_TRY(target_.read(base + uint64_t(head.blocked), &blocked, sizeof blocked));
   return blocked ? set_blocked(thread, head, thread.mask | blocked, 0, 0) : Status();
 }
 
@@ -391,26 +437,26 @@ Status AllThreads::change_thread(const Thread& thread, const abi::AttachHooks& h
 Status AllThreads::give_key(uint64_t base, const abi::AttachHooks& head) {
   uint64_t self[3] = {}, key[2] = {};
   if (!head.key_data) return {};
-  PB_TRY(read_memory(pid_, base, self, sizeof self));
+  PB_TRY(target_.read(base, self, sizeof self));
   if (self[0] != base || self[2] != base) return {};  // not of libc's making
-  PB_TRY(read_memory(pid_, base + uint64_t(head.key_data), key, sizeof key));
+  PB_TRY(target_.read(base + uint64_t(head.key_data), key, sizeof key));
   if (key[0] == head.key_sequence && key[1]) return {};
   key[0] = head.key_sequence, key[1] = head.key_value;
   const uint8_t used = 1;
-  PB_TRY(write_word(base + uint64_t(head.key_data), key, sizeof key));
-  return write_word(base + uint64_t(head.key_used), &used, sizeof used);
+  PB_TRY(change(base + uint64_t(head.key_data), key, sizeof key));
+  return change(base + uint64_t(head.key_used), &used, sizeof used);
 }
 
 Status AllThreads::take_held(const Thread& thread, const abi::AttachHooks& head) {
   const uint64_t at = thread.registers.fs_base + uint64_t(head.held);
   uint16_t signals = 0;
   if (!head.held) return {};
-  PB_TRY(read_memory(pid_, at, &signals, sizeof signals));
+  PB_TRY(target_.read(at, &signals, sizeof signals));
   const TaskStatus status = signals ? status_of(pid_, thread.tid) : TaskStatus();
   if (status.numbers.empty() || held_.size() >= abi::kMaxHeld) return {};
   held_.push_back({status.numbers.back(), signals});
   const uint16_t none = 0;
-  return write_word(at, &none, sizeof none);
+  return change(at, &none, sizeof none);
 }
 
 Status AllThreads::set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
@@ -420,16 +466,15 @@ Status AllThreads::set_blocked(const Thread& thread, const abi::AttachHooks& hea
   // What the program believes is never lost: a tool that is killed in between has left it in the
   // words, in the mask, or in both.
   if (head.leaves) PB_TRY(set_mask(thread.tid, mask));
-  PB_TRY(write_word(base + uint64_t(head.blocked), &blocked, sizeof blocked));
+  PB_TRY(change(base + uint64_t(head.blocked), &blocked, sizeof blocked));
   if (head.blocked_with)
-    PB_TRY(write_word(base + uint64_t(head.blocked_with), &blocked_with, sizeof blocked_with));
+    PB_TRY(change(base + uint64_t(head.blocked_with), &blocked_with, sizeof blocked_with));
   return head.leaves ? Status() : set_mask(thread.tid, mask);
 }
 
 void AllThreads::undo() {
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change)
-    (void)(change->is_text ? write_text : write_memory)(pid_, change->address, change->old_bytes,
-                                                        change->size);
+    (void)target_.write(change->address, change->old_bytes, change->size);
   for (const MaskChange& change : mask_changes_) (void)set_mask(change.tid, change.old_mask);
   changes_.clear();
   mask_changes_.clear();
@@ -437,7 +482,7 @@ void AllThreads::undo() {
 }
 
 Status AllThreads::let_go(Thread& thread) {
-  if (thread.is_repaired && has_deliverable_signal(thread.tid, thread.mask)) {
+  if (thread.is_repaired && !is_another_ && has_deliverable_signal(thread.tid, thread.mask)) {
     take_back_repair(&thread.registers);
     PB_TRY(set_registers(thread.tid, thread.registers));
   }
@@ -452,6 +497,7 @@ Status AllThreads::let_go(Thread& thread) {
 // last.
 Status AllThreads::release() {
   Status first;
+  is_another_ = has_executed();
   constexpr size_t kMostAsked = 256;  // they all stand: what was so before the stop does for more
   if (threads_.size() <= kMostAsked)
     for (Thread& thread : threads_)

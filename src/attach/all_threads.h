@@ -9,6 +9,10 @@
 //   apply() old bytes are compared; masks, words, new bytes are written, or nothing
 //   release()  what a stop has answered with EINTR is waited for again; all go on
 //
+// What the agent says is a wish, for it may be anybody's: only memory of the target is written, and
+// only what HookPlan::parse() lets through. A process that has executed another program meanwhile
+// is let go untouched.
+//
 // A tool that is killed lets all go on: each hook has been written as a whole or not at all. The
 // thread that makes this object has to be the one that uses and destroys it, and should end soon
 // afterwards: then the kernel lets go what could not be stopped.
@@ -23,11 +27,13 @@
 
 #include "abi/attach_abi.h"
 #include "attach/process_maps.h"
+#include "attach/target.h"
 #include "base/result.h"
 
 namespace patchbay::attach {
 
-// What an agent asks for: the body of AttachMessage::kHooks.
+// What an agent asks for: the body of AttachMessage::kHooks. Words that it wants written lie near
+// the thread pointer, and its thread is none that the process had before it: EPROTO.
 struct HookPlan {
   abi::AttachHooks head = {};
   std::vector<abi::AttachHook> hooks;
@@ -36,14 +42,16 @@ struct HookPlan {
   static Result<HookPlan> parse(std::string_view body);
 };
 
-// The agent's thread, as we number it. ESRCH: there is no such thread.
-Result<pid_t> outer_number(pid_t pid, pid_t inner);
+// The agent's thread, as we number it. ESRCH: there is no such thread. EPROTO: it is the process's
+// first one, which no agent has made.
+Result<pid_t> agent_thread(const Target& target, pid_t inner);
 
 class AllThreads {
  public:
   // The deadline is for all tries together; no single one keeps threads for longer than a quarter
   // of a second.
-  static Result<std::unique_ptr<AllThreads>> stop(pid_t pid, const HookPlan& plan, int timeout_ms);
+  static Result<std::unique_ptr<AllThreads>> stop(const Target& target, const HookPlan& plan,
+                                                  int timeout_ms);
   ~AllThreads();
   AllThreads(const AllThreads&) = delete;
   AllThreads& operator=(const AllThreads&) = delete;
@@ -75,19 +83,19 @@ class AllThreads {
     uint64_t address = 0;
     size_t size = 0;
     uint8_t old_bytes[abi::kMaxHookBytes] = {};
-    bool is_text = false;
   };
   struct MaskChange {
     pid_t tid;
     uint64_t old_mask;
   };
 
-  AllThreads(pid_t pid, pid_t own) : pid_(pid), own_(own) {}
+  AllThreads(const Target& target, pid_t own) : target_(target), pid_(target.pid()), own_(own) {}
   Status stop_all(int64_t end);
   static int signal_rank(pid_t pid, pid_t tid);
   Result<bool> seize_new();
   Status wait_for_all(int64_t end);
   Result<bool> is_stopped(Thread& thread);
+  bool has_executed() const;
   Status look_at(Thread& thread);
   Status clear_places(const HookPlan& plan, int64_t end_of_try);
   Status check_places(const HookPlan& plan, std::vector<pid_t>* in_the_way) const;
@@ -98,11 +106,12 @@ class AllThreads {
   Status take_held(const Thread& thread, const abi::AttachHooks& head);
   Status set_blocked(const Thread& thread, const abi::AttachHooks& head, uint64_t mask,
                      uint64_t blocked, uint64_t blocked_with);
-  Status write_word(uint64_t address, const void* bytes, size_t size);
-  Status write_hook(const abi::AttachHook& hook);
+  Status change(uint64_t address, const void* bytes, size_t size);
   Status let_go(Thread& thread);
 
+  const Target& target_;
   pid_t pid_, own_;
+  bool is_another_ = false;  // a thread of ours has executed a program: it is let go as it is
   uint64_t since_ns_ = 0;
   int tries_ = 0;
   std::vector<Thread> threads_;

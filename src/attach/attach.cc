@@ -23,8 +23,10 @@
 #include "abi/attach_abi.h"
 #include "attach/exchange.h"
 #include "attach/library_loader.h"
+#include "attach/other_root.h"
 #include "attach/proc_text.h"
 #include "attach/process_maps.h"
+#include "attach/stop_watch.h"
 #include "attach/target_process.h"
 #include "attach/tracing.h"
 #include "base/unique_fd.h"
@@ -178,7 +180,10 @@ Result<T> on_own_thread(pid_t pid, const F& run) {
   std::condition_variable is_done;
   bool done = false;
   std::thread tracer([&] {
-    result.emplace(run());
+    {
+      const StopWatch watch;
+      result.emplace(run());
+    }
     const std::lock_guard lock(mutex);
     done = true;
     is_done.notify_one();
@@ -198,23 +203,24 @@ Result<T> on_own_thread(pid_t pid, const F& run) {
 class ProcessDirectory {
  public:
   // Finds what would fail later, while nothing has been changed in the process.
-  static Status can_be_made(pid_t pid) {
+  static Status can_be_made(const Target& target) {
     PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
     if (::access(runtime.c_str(), W_OK | X_OK) != 0)
       return sys_error("make a directory in " + runtime, errno);
-    PB_TRY(user_of(pid));
-    PB_TRY(open_directory_for(pid, runtime));
+    PB_TRY(open_directory_for(target.pid(), runtime));
     return {};
   }
   // `socket` leads to our thread: it is hung up when the process has executed another program.
-  static Result<ProcessDirectory> make(pid_t pid, int socket) {
+  static Result<ProcessDirectory> make(const Target& target, int socket) {
+    const pid_t pid = target.pid();
     ProcessDirectory made;
     PB_ASSIGN(const std::string runtime, serve::runtime_directory(true));
     const auto same_program = [socket] { return !is_hung_up(socket); };
     PB_ASSIGN(made.path_, serve::make_process_directory(runtime, pid, same_program));
     made.pid_ = pid;
     made.held_ = serve::HeldDirectory::open(made.path_);
-    PB_ASSIGN(const uid_t user, user_of(pid));
+    PB_TRY(target.is_same());
+    const uid_t user = target.uid();
     if (user != ::geteuid() && ::lchown(made.path_.c_str(), user, gid_t(-1)) != 0)
       return sys_error("give " + made.path_ + " to user " + std::to_string(user), errno);
     PB_ASSIGN(made.descriptor_, open_directory_for(pid, made.path_));
@@ -243,7 +249,6 @@ class ProcessDirectory {
 
  private:
   ProcessDirectory() = default;
-  static Result<uid_t> user_of(pid_t pid);
   static bool is_hung_up(int socket) {
     pollfd polled = {socket, 0, 0};
     return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLHUP | POLLERR));
@@ -256,18 +261,19 @@ class ProcessDirectory {
   bool is_used_ = false;
 };
 
-// The effective one. The owner of /proc/PID is root where the process may not be looked into.
-Result<uid_t> ProcessDirectory::user_of(pid_t pid) {
-  PB_ASSIGN(const std::string status, read_file("/proc/" + std::to_string(pid) + "/status"));
-  unsigned real = 0, effective = 0;
-  const size_t at = status.find("\nUid:");
-  if (at == status.npos || std::sscanf(status.c_str() + at, "\nUid: %u %u", &real, &effective) != 2)
-    return user_error(ESRCH, "process " + std::to_string(pid) + " has ended");
-  return uid_t(effective);
+// Who answers for a process says what is to be written into it. It may be a child that the process
+// has left behind before it executed a program of another user. In that one there is no agent.
+Status has_library(const Target& target) {
+  const bool has_it = start_of_agent(read_maps(target.pid())) != nullptr;
+  PB_TRY(target.is_same());
+  if (has_it) return {};
+  return user_error(ESRCH, "process " + std::to_string(target.pid()) +
+                               " has no agent in it, though somebody answers in its place: it has "
+                               "executed another program, and is let alone");
 }
 
-Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
-  PB_TRY(may_attach(pid));
+Result<Arrived> attach_here(const Target& target, const Arrival& arrival) {
+  const pid_t pid = target.pid();
   PB_ASSIGN(const Found found, find_agent(pid, arrival.agent));
   if (found.presence == Presence::kActive) return already_there(pid);
   if (found.presence == Presence::kOther)
@@ -275,9 +281,10 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
                                   " has the agent of another version in it, which stays until it "
                                   "ends: use that version of patchbay");
   PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
-  PB_TRY(ProcessDirectory::can_be_made(pid));
+  PB_TRY(ProcessDirectory::can_be_made(target));
+  const std::vector<pid_t> threads = target.threads();
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
-            LibraryLoader::make(pid, libc, arrival.timeout_ms, arrival.is_interrupted));
+            LibraryLoader::make(target, libc, arrival.timeout_ms, arrival.is_interrupted));
   const Library library = {arrival.agent, found.entry, abi::kAttachEntry, abi::kAttachVersion};
   if (const Status loaded = loader->load(library, arrival.timeout_ms); !loaded.ok()) {
     const int error = loaded.error().errno_value;
@@ -287,12 +294,12 @@ Result<Arrived> attach_here(pid_t pid, const Arrival& arrival) {
                                   : loaded.error();
   }
   const UniqueFd socket = loader->take_socket();
-  PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(pid, socket.get()));
+  PB_ASSIGN(ProcessDirectory directory, ProcessDirectory::make(target, socket.get()));
   const std::string settings =
       settings_of(arrival) + "PATCHBAY_PROCESS_DIRECTORY=" + directory.path() + '\0';
   PB_TRY(
       send_message(socket.get(), abi::AttachMessage::kSettings, settings, directory.descriptor()));
-  PB_ASSIGN(const Exchanged done, run_exchange(socket.get(), pid, arrival.timeout_ms,
+  PB_ASSIGN(const Exchanged done, run_exchange(socket.get(), target, arrival.timeout_ms, threads,
                                                [&] { loader->library_has_started(); }));
   directory.is_used();
   return Arrived{done.text, loader->stopped_ns(), done.stopped_ns};
@@ -311,22 +318,30 @@ bool has_hooks(pid_t pid) {
 }
 
 Result<Arrived> attach(pid_t pid, const Arrival& arrival) {
-  return on_own_thread<Arrived>(pid, [&] { return attach_here(pid, arrival); });
+  PB_TRY(may_attach(pid));
+  PB_ASSIGN(const Target target, Target::open(pid));
+  auto arrived = on_own_thread<Arrived>(pid, [&] { return attach_here(target, arrival); });
+  // Nobody is to try again with the program that it executes now.
+  if (!arrived.ok()) PB_TRY(target.is_same());
+  return arrived;
 }
 
 Status detach(pid_t pid, int timeout_ms) {
   PB_ASSIGN(const std::unique_ptr<serve::Client> client, serve::Client::connect(pid));
+  const Result<Target> target = Target::open(pid);
+  if (target.ok()) PB_TRY(has_library(target.value()));
   PB_ASSIGN(const UniqueFd connection, client->detach());
-  const Status done = detach_over(connection.get(), pid, timeout_ms);
+  if (!target.ok()) return target.error();
+  const Status done = detach_over(connection.get(), target.value(), timeout_ms);
   const int error = done.ok() ? 0 : done.error().errno_value;
   // Stopped, or changed by a debugger: that is no other command.
   if (error == EBUSY) return user_error(ECANCELED, done.error().message());
   return error == ETIMEDOUT ? user_error(EAGAIN, done.error().message()) : done;
 }
 
-Status detach_over(int socket, pid_t pid, int timeout_ms) {
-  const auto done =
-      on_own_thread<Exchanged>(pid, [&] { return run_exchange(socket, pid, timeout_ms); });
+Status detach_over(int socket, const Target& target, int timeout_ms) {
+  const auto done = on_own_thread<Exchanged>(
+      target.pid(), [&] { return run_exchange(socket, target, timeout_ms); });
   return done.ok() ? Status() : Status(done.error());
 }
 

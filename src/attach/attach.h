@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "attach/target.h"
 #include "base/result.h"
 
 namespace patchbay::attach {
@@ -52,6 +53,6 @@ Result<Arrived> attach(pid_t pid, const Arrival& arrival);
 Status detach(pid_t pid, int timeout_ms);
 
 // The tool's part of a detach, over a connection on which the agent has been asked for it.
-Status detach_over(int socket, pid_t pid, int timeout_ms);
+Status detach_over(int socket, const Target& target, int timeout_ms);
 
 }  // namespace patchbay::attach

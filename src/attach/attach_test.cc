@@ -64,20 +64,22 @@ Result<Arrived> attach_with(pid_t pid, const Settings& settings, int timeout_ms 
 // An attach whose socket is kept, so that a detach can be asked for on it.
 Result<UniqueFd> attach_by_hand(pid_t pid, const Settings& settings) {
   PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
+  PB_ASSIGN(const Target target, Target::open(pid));
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
-            LibraryLoader::make(pid, libc, kTimeoutMs));
+            LibraryLoader::make(target, libc, kTimeoutMs));
   PB_TRY(loader->load({kTestAgent, 0, abi::kAttachEntry, abi::kAttachVersion}, kTimeoutMs));
   UniqueFd socket = loader->take_socket();
   std::string text;
   for (const auto& [name, value] : settings) text += name + "=" + value + '\0';
   PB_TRY(send_message(socket.get(), abi::AttachMessage::kSettings, text));
-  PB_TRY(run_exchange(socket.get(), pid, kTimeoutMs));
+  PB_TRY(run_exchange(socket.get(), target, kTimeoutMs));
   return socket;
 }
 
 Status detach_by_hand(int socket, pid_t pid) {
   if (::send(socket, "", 1, 0) != 1) return sys_error("ask for a detach", errno);
-  return detach_over(socket, pid, kTimeoutMs);
+  PB_ASSIGN(const Target target, Target::open(pid));
+  return detach_over(socket, target, kTimeoutMs);
 }
 
 // `threads` of them call the function all the time, some with signals blocked; the first one waits.

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -137,9 +138,10 @@ Result<std::string> expect_last(int socket, AttachMessage kind, pid_t pid, pid_t
                                    std::to_string(pid));
 }
 
-Result<Exchanged> stop_and_write(int socket, pid_t pid, const HookPlan& plan, int timeout_ms) {
+Result<Exchanged> stop_and_write(int socket, const Target& target, const HookPlan& plan,
+                                 int timeout_ms) {
   Exchanged done;
-  PB_ASSIGN(const std::unique_ptr<AllThreads> all, AllThreads::stop(pid, plan, timeout_ms));
+  PB_ASSIGN(const std::unique_ptr<AllThreads> all, AllThreads::stop(target, plan, timeout_ms));
   const Status installed = install(socket, *all, plan);
   const Status released = all->release();
   done.stopped_ns = monotonic_ns() - all->stopped_since_ns();
@@ -164,14 +166,19 @@ Status send_message(int socket, AttachMessage kind, std::string_view body, int p
   return sys_error("talk to the agent", errno);
 }
 
-Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms,
+Result<Exchanged> run_exchange(int socket, const Target& target, int timeout_ms,
+                               const std::vector<pid_t>& known,
                                const std::function<void()>& has_started) {
+  const pid_t pid = target.pid();
   const int64_t end = monotonic_ms() + timeout_ms;
   PB_ASSIGN(const std::string body, expect(socket, AttachMessage::kHooks, end));
   if (has_started) has_started();
   PB_ASSIGN(const HookPlan plan, HookPlan::parse(body));
-  PB_ASSIGN(const pid_t agent, outer_number(pid, plan.head.own_thread));
-  auto done = stop_and_write(socket, pid, plan, timeout_ms);
+  PB_ASSIGN(const pid_t agent, agent_thread(target, plan.head.own_thread));
+  if (std::find(known.begin(), known.end(), agent) != known.end())
+    return user_error(EPROTO, "process " + std::to_string(pid) +
+                                  " names a thread of its own for that of the agent: it plays one");
+  auto done = stop_and_write(socket, target, plan, timeout_ms);
   if (!done.ok() && !plan.head.leaves) {
     ::shutdown(socket, SHUT_RDWR);  // it goes again, and is gone when this has been said
     wait_for_end_of(pid, agent);

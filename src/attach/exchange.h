@@ -9,8 +9,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "abi/attach_abi.h"
+#include "attach/target.h"
 #include "base/result.h"
 
 namespace patchbay::attach {
@@ -25,10 +27,12 @@ Status send_message(int socket, abi::AttachMessage kind, std::string_view body =
                     int passed = -1);
 
 // From the agent's kHooks to its last word, for an attach and a detach: the agent's message says
-// which it is. An attach that fails leaves no byte of the program changed; the agent finds the
+// which it is. `known`: threads that the process had before its agent came, which none of them is.
+// An attach that fails leaves no byte of the program changed; the agent finds the
 // socket closed then, and goes as far as it has come. `has_started` is called when its first
 // message has come.
-Result<Exchanged> run_exchange(int socket, pid_t pid, int timeout_ms,
+Result<Exchanged> run_exchange(int socket, const Target& target, int timeout_ms,
+                               const std::vector<pid_t>& known = {},
                                const std::function<void()>& has_started = {});
 
 }  // namespace patchbay::attach

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "abi/attach_abi.h"
+#include "attach/other_root.h"
 #include "attach/tracing.h"
 #include "base/monotonic_clock.h"
 
@@ -64,6 +65,17 @@ int32_t high_number(pid_t pid) {
   return int32_t(std::min<uint64_t>(limit.rlim_cur - kSpare, kHigh));
 }
 
+// One end of a pair that process `pid` has made. The number of the descriptor is what memory of the
+// process says: it may be a socket that leads to somebody who would take our words for root's.
+bool is_pair_of(int socket, pid_t pid) {
+  int domain = 0, type = 0;
+  ucred peer = {};
+  socklen_t size = sizeof domain, peer_size = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         ::getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET &&
+         ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) == 0 && peer.pid == pid;
+}
+
 // As the process itself and its threads are numbered where it lives.
 std::string inner_pid(pid_t pid) {
   const auto status = read_file("/proc/" + std::to_string(pid) + "/status");
@@ -77,19 +89,20 @@ std::string inner_pid(pid_t pid) {
 }  // namespace
 
 Status LibraryLoader::set_word(size_t offset, uint32_t value) {
-  return write_memory(pid_, field(offset), &value, sizeof value);
+  return target_.write(field(offset), &value, sizeof value);
 }
 
 Result<LoaderBlock> LibraryLoader::read_block() const {
   LoaderBlock block;
   // Not the paths: they are ours.
-  if (!read_memory(pid_, data_, &block, offsetof(LoaderBlock, other_path)).ok()) return gone(pid_);
+  if (!target_.read(data_, &block, offsetof(LoaderBlock, other_path)).ok()) return gone(pid_);
   return block;
 }
 
-Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const TargetLibc& libc,
-                                                           int timeout_ms,
+Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(const Target& target,
+                                                           const TargetLibc& libc, int timeout_ms,
                                                            bool (*is_interrupted)()) {
+  const pid_t pid = target.pid();
   const int64_t end = monotonic_ms() + timeout_ms;
   Error last =
       user_error(EAGAIN, "no thread of " + process_name(pid) + " stands where it can be stopped");
@@ -111,7 +124,7 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
                                         : Among::kAll;
     for (const pid_t tid : choice.candidates(among)) {
       if (is_interrupted && is_interrupted()) return interrupted();
-      auto made = make_in(pid, tid, libc, choice, timeout_ms);
+      auto made = make_in(target, tid, libc, choice, timeout_ms);
       if (made.ok()) made.value()->is_interrupted_ = is_interrupted;
       if (made.ok()) return made;
       last = made.error();
@@ -128,11 +141,11 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(pid_t pid, const Targ
   return last;
 }
 
-Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make_in(pid_t pid, pid_t tid,
+Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make_in(const Target& target, pid_t tid,
                                                               const TargetLibc& libc,
                                                               const ThreadChoice& choice,
                                                               int timeout_ms) {
-  std::unique_ptr<LibraryLoader> loader(new LibraryLoader(pid));
+  std::unique_ptr<LibraryLoader> loader(new LibraryLoader(target));
   PB_TRY(loader->stop_and_make(tid, libc, choice, timeout_ms));
   return loader;
 }
@@ -142,7 +155,7 @@ Status LibraryLoader::stop_and_make(pid_t tid, const TargetLibc& libc, const Thr
   const std::vector<MapLine> lines = read_maps(pid_);  // before: it may be long
   const uint64_t began = monotonic_ns();
   PB_ASSIGN(const std::unique_ptr<StoppedThread> thread,
-            StoppedThread::stop(pid_, tid, kFetchTimeoutMs));
+            StoppedThread::stop(target_, tid, kFetchTimeoutMs));
   PB_TRY(choice.may_use(tid, thread->call_at_stop(), thread->registers()));
   PB_TRY(thread->guard(stack_of(lines, pid_ == tid, thread->registers()), libc.restorer()));
   Status made = map_block(*thread, libc);
@@ -171,7 +184,7 @@ Status LibraryLoader::map_block(StoppedThread& thread, const TargetLibc& libc) {
   };
   PB_ASSIGN(data_, map(kDataSize, PROT_READ | PROT_WRITE));
   PB_ASSIGN(code_, map(kCodeSize, PROT_READ | PROT_EXEC));
-  return write_text(pid_, code_, attach_code, size_t(attach_code_end - attach_code));
+  return target_.write(code_, attach_code, size_t(attach_code_end - attach_code));
 }
 
 void LibraryLoader::unmap_block(StoppedThread& thread, const TargetLibc& libc) {
@@ -207,7 +220,7 @@ Status LibraryLoader::fill_block(const TargetLibc& libc, uint64_t frame) {
   block.high_fd = high_number(pid_);
   static_assert(sizeof abi::kLoaderName <= sizeof block.loader_name);
   std::memcpy(block.loader_name, abi::kLoaderName, sizeof abi::kLoaderName);
-  return write_memory(pid_, data_, &block, offsetof(LoaderBlock, text));
+  return target_.write(data_, &block, offsetof(LoaderBlock, text));
 }
 
 Status LibraryLoader::make_thread(StoppedThread& thread, int timeout_ms) {
@@ -247,7 +260,7 @@ Status LibraryLoader::wait_for_stage(StoppedThread& thread, Stage stage, int tim
   for (int spins = 0;; spins++) {
     PB_TRY(thread.still_runs());
     Stage found = Stage::kNone;
-    if (!read_memory(pid_, field(offsetof(LoaderBlock, stage)), &found, sizeof found).ok())
+    if (!target_.read(field(offsetof(LoaderBlock, stage)), &found, sizeof found).ok())
       return gone(pid_);
     if (found >= stage) return {};
     if (monotonic_ms() >= end)
@@ -262,17 +275,21 @@ Status LibraryLoader::wait_for_stage(StoppedThread& thread, Stage stage, int tim
 Status LibraryLoader::take_our_end() {
   count_step();
   int32_t theirs = -1;
-  PB_TRY(read_memory(pid_, field(offsetof(LoaderBlock, sockets)), &theirs, sizeof theirs));
+  PB_TRY(target_.read(field(offsetof(LoaderBlock, sockets)), &theirs, sizeof theirs));
   if (theirs < 0) return {};  // there is no socket, and no thread; the block says why
-  const UniqueFd process(int(::syscall(SYS_pidfd_open, pid_, 0)));
-  if (process.valid()) socket_.reset(int(::syscall(SYS_pidfd_getfd, process.get(), theirs, 0)));
-  const int error = errno;
+  Result<UniqueFd> taken = target_.take_descriptor(theirs);
   PB_TRY(set_word(offsetof(LoaderBlock, taken), 1));
-  if (socket_.valid()) return {};
-  return user_error(EPROTO, "the socket in " + process_name(pid_) +
-                                " cannot be reached (pidfd_getfd: " + std::strerror(error) +
-                                "): it takes Linux 5.6, and a filter of system calls that lets "
-                                "this command make the call");
+  if (!taken.ok())
+    return user_error(EPROTO, "the socket in " + process_name(pid_) + " cannot be reached (" +
+                                  taken.error().message() +
+                                  "): it takes Linux 5.6, and a filter of system calls that lets "
+                                  "this command make the call");
+  if (!is_pair_of(taken.value().get(), pid_))
+    return user_error(EPROTO, process_name(pid_) +
+                                  " shows another descriptor for the socket pair "
+                                  "that its thread was to make");
+  socket_ = std::move(*taken);
+  return {};
 }
 
 Status LibraryLoader::send(int descriptor) {
@@ -316,11 +333,14 @@ Status LibraryLoader::send_library(const Library& library, int timeout_ms) {
       std::free(absolute);
     }
     is_seen = sees(path);
-    if (is_seen) {
+    if (!is_seen) {
+      PB_ASSIGN(file, directory_with_copy(pid_, path));
+    } else if (lives_where_we_do(pid_)) {
+      // The second way, where the path leads through a directory that the process's user may not
+      // enter. One with other mounts may have this file read-only: a descriptor of ours would be
+      // the way around that.
       file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
       if (!file.valid()) return sys_error("open " + path, errno);
-    } else {
-      PB_ASSIGN(file, open_directory_for(pid_, path.substr(0, path.rfind('/'))));
     }
   }
   PB_TRY(send(file.get()));
@@ -338,19 +358,19 @@ bool LibraryLoader::sees(const std::string& path) const {
          ours.st_ino == theirs.st_ino;
 }
 
-// Where the path leads to the library in the process too, it is that; else its directory, which has
-// been sent, is where the way begins: another root, another file system, no /proc. In both cases
-// the number of what was sent is the second way.
+// Where the path leads to the library in the process too, it is that; else the directory that has
+// been sent is where the way begins: another root, another file system, no /proc. In both cases the
+// number of what was sent is the second way.
 Status LibraryLoader::write_paths(const Library& library, const std::string& path, bool is_seen) {
   PB_ASSIGN(LoaderBlock block, read_block());
   std::memset(block.path, 0, sizeof block.path);
   std::memset(block.other_path, 0, sizeof block.other_path);
   block.entry = library.entry;
   block.version = library.version;
-  PB_TRY(write_memory(pid_, field(offsetof(LoaderBlock, entry)), &block.entry, sizeof block.entry));
+  PB_TRY(target_.write(field(offsetof(LoaderBlock, entry)), &block.entry, sizeof block.entry));
   PB_TRY(set_word(offsetof(LoaderBlock, version), block.version));
   std::strncpy(block.name, library.function.c_str(), sizeof block.name - 1);
-  PB_TRY(write_memory(pid_, field(offsetof(LoaderBlock, name)), block.name, sizeof block.name));
+  PB_TRY(target_.write(field(offsetof(LoaderBlock, name)), block.name, sizeof block.name));
   if (library.entry) return {};
   const std::string by_number = "/proc/" + inner_pid(pid_) + "/task/" +
                                 std::to_string(block.loader) + "/fd/" +
@@ -359,11 +379,11 @@ Status LibraryLoader::write_paths(const Library& library, const std::string& pat
   const std::string first = is_seen ? path : "./" + name;
   const std::string second = is_seen ? by_number : by_number + "/" + name;
   std::strncpy(block.path, first.c_str(), sizeof block.path - 1);
-  if (second.size() < sizeof block.other_path)
+  if (block.library_fd >= 0 && second.size() < sizeof block.other_path)
     std::strncpy(block.other_path, second.c_str(), sizeof block.other_path - 1);
   PB_TRY(set_word(offsetof(LoaderBlock, from_directory), !is_seen));
-  return write_memory(pid_, field(offsetof(LoaderBlock, other_path)), block.other_path,
-                      sizeof block.other_path + sizeof block.path);
+  return target_.write(field(offsetof(LoaderBlock, other_path)), block.other_path,
+                       sizeof block.other_path + sizeof block.path);
 }
 
 Result<LoaderState> LibraryLoader::wait_for_state(LoaderState state, int timeout_ms) {
@@ -371,7 +391,7 @@ Result<LoaderState> LibraryLoader::wait_for_state(LoaderState state, int timeout
   const int64_t end = monotonic_ms() + timeout_ms;
   for (;;) {
     LoaderState found = LoaderState::kWaiting;
-    if (!read_memory(pid_, field(offsetof(LoaderBlock, state)), &found, sizeof found).ok())
+    if (!target_.read(field(offsetof(LoaderBlock, state)), &found, sizeof found).ok())
       return gone(pid_);
     if (found >= state) return found;
     if (is_interrupted_ && is_interrupted_()) return interrupted();
@@ -397,7 +417,7 @@ std::string LibraryLoader::who_holds_the_lock() const {
   const size_t argument = text.value().find("0x");
   const uint64_t mutex = std::strtoull(text.value().c_str() + argument, nullptr, 16);
   int32_t words[3] = {};
-  if (!read_memory(pid_, mutex, words, sizeof words).ok() || words[2] <= 0 ||
+  if (!target_.read(mutex, words, sizeof words).ok() || words[2] <= 0 ||
       !is_there(tasks + std::to_string(words[2])))
     return busy;
   return thread_name(words[2]) + " holds the dynamic linker's lock in dlopen";

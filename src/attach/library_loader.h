@@ -12,6 +12,7 @@
 
 #include "attach/loader_block.h"
 #include "attach/stopped_thread.h"
+#include "attach/target.h"
 #include "attach/target_process.h"
 #include "attach/thread_choice.h"
 #include "base/result.h"
@@ -31,7 +32,7 @@ class LibraryLoader {
   // Phase A: stops one thread of the process for a moment. It tries those that wait, again and
   // again, until one was good or the time is over. `is_interrupted`: true ends this wait, and those
   // of load(), with EINTR.
-  static Result<std::unique_ptr<LibraryLoader>> make(pid_t pid, const TargetLibc& libc,
+  static Result<std::unique_ptr<LibraryLoader>> make(const Target& target, const TargetLibc& libc,
                                                      int timeout_ms,
                                                      bool (*is_interrupted)() = nullptr);
   // What has not been loaded is not called any more, and the thread goes away.
@@ -55,8 +56,8 @@ class LibraryLoader {
   uint64_t stopped_ns() const { return stopped_ns_; }
 
  private:
-  LibraryLoader(pid_t pid) : pid_(pid) {}
-  static Result<std::unique_ptr<LibraryLoader>> make_in(pid_t pid, pid_t tid,
+  explicit LibraryLoader(const Target& target) : target_(target), pid_(target.pid()) {}
+  static Result<std::unique_ptr<LibraryLoader>> make_in(const Target& target, pid_t tid,
                                                         const TargetLibc& libc,
                                                         const ThreadChoice& choice, int timeout_ms);
   Status stop_and_make(pid_t tid, const TargetLibc& libc, const ThreadChoice& choice,
@@ -82,6 +83,7 @@ class LibraryLoader {
   Status set_word(size_t offset, uint32_t value);
   Result<LoaderBlock> read_block() const;
 
+  const Target& target_;
   pid_t pid_;
   uint64_t data_ = 0, code_ = 0;
   UniqueFd socket_;

@@ -26,8 +26,9 @@ constexpr int kTimeoutMs = 15000;
 
 Status load_into(pid_t pid, const char* path, UniqueFd* socket = nullptr, uint64_t entry = 0) {
   PB_ASSIGN(const TargetLibc libc, TargetLibc::find(pid));
+  PB_ASSIGN(const Target target, Target::open(pid));
   PB_ASSIGN(const std::unique_ptr<LibraryLoader> loader,
-            LibraryLoader::make(pid, libc, kTimeoutMs));
+            LibraryLoader::make(target, libc, kTimeoutMs));
   const Library library = {path, entry, abi::kAttachEntry, abi::kAttachVersion};
   PB_TRY(loader->load(library, kTimeoutMs));
   if (socket) *socket = loader->take_socket();
@@ -220,8 +221,9 @@ TEST(LibraryLoader, WhoHoldsTheLinkersLockIsSaid) {
   });
   const auto fds = program.descriptors();
   const TargetLibc libc = TargetLibc::find(program.pid()).value();
+  const Target target = target_of(program.pid());
   {
-    auto loader = LibraryLoader::make(program.pid(), libc, kTimeoutMs);
+    auto loader = LibraryLoader::make(target, libc, kTimeoutMs);
     ASSERT_TRUE(loader.ok()) << loader.error().message();
     const Library library = {kTestAgent, 0, abi::kAttachEntry, abi::kAttachVersion};
     const Status loaded = (*loader)->load(library, 500);

@@ -71,9 +71,9 @@ struct LoaderBlock {
   uint32_t cancel;   // whatever has been loaded is not to be called
   int32_t loader;    // its thread, as its process numbers it
   int32_t library_fd;
-  uint32_t from_directory;  // library_fd is the library's directory, where `path` begins
-  char loader_name[16];  // of that thread; the library's constructor looks at it
-  char name[32];         // the function
+  uint32_t from_directory;  // library_fd is a directory with the library, where `path` begins
+  char loader_name[16];     // of that thread; the library's constructor looks at it
+  char name[32];            // the function
   char text[512];
   char other_path[64];  // of the same library, when the first one does not load; empty: none
   char path[4096];

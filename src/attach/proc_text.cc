@@ -17,7 +17,11 @@
 namespace patchbay::attach {
 
 std::optional<std::string> read_text(const std::string& path) {
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return read_text_at(AT_FDCWD, path);
+}
+
+std::optional<std::string> read_text_at(int directory, const std::string& path) {
+  UniqueFd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
   std::string text;
   char part[16384];

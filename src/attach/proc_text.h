@@ -12,6 +12,7 @@ namespace patchbay::attach {
 
 // None: the file cannot be read.
 std::optional<std::string> read_text(const std::string& path);
+std::optional<std::string> read_text_at(int directory, const std::string& path);
 // Of a `status`: the rest of the line that begins with `name` and a colon.
 std::string status_field(const std::string& status, const std::string& name);
 

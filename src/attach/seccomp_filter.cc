@@ -267,8 +267,9 @@ std::vector<pid_t> filtered_threads(pid_t pid) {
   return found;
 }
 
-Status check_thread(pid_t pid, pid_t tid) {
-  PB_ASSIGN(const std::unique_ptr<StoppedThread> thread, StoppedThread::stop(pid, tid, kStopMs));
+Status check_thread(const Target& target, pid_t tid) {
+  const pid_t pid = target.pid();
+  PB_ASSIGN(const std::unique_ptr<StoppedThread> thread, StoppedThread::stop(target, tid, kStopMs));
   const auto filters = read_filters(tid);
   PB_TRY(thread->release());
   if (filters.ok()) return judge_filters(pid, filters.value());
@@ -285,8 +286,9 @@ Status check_seccomp(pid_t pid, bool force) {
   const std::vector<pid_t> threads = filtered_threads(pid);
   if (threads.empty()) return {};
   PB_TRY(may_attach(pid));  // one that cannot be attached to is not stopped for this
+  PB_ASSIGN(const Target target, Target::open(pid));
   for (const pid_t tid : threads) {
-    const Status checked = check_thread(pid, tid);
+    const Status checked = check_thread(target, tid);
     if (!checked.ok() && checked.error().errno_value != ESRCH) return checked;  // or it has ended
   }
   return {};

@@ -27,6 +27,9 @@ constexpr int kStepTimeoutMs = 1000;
 // For a system call of ours; none of them waits, but its thread may have no processor (a control
 // group whose time is used up). To wait then costs the thread nothing.
 constexpr int kCallTimeoutMs = 10'000;
+// What libc sends to each thread, for a setuid() of the program or a cancellation: 32 and 33.
+constexpr uint64_t kOfLibc = uint64_t{3} << 31;
+constexpr bool is_of_libc(int signal) { return signal == 32 || signal == 33; }
 constexpr uint64_t kTrapFlag = 1 << 8, kDirectionFlag = 1 << 10;
 constexpr unsigned kRseqConfiguration = 0x420f;  // PTRACE_GET_RSEQ_CONFIGURATION
 constexpr uint64_t kRedZone = 128;
@@ -40,16 +43,20 @@ bool is_traced_by_us(pid_t tid) {
 
 }  // namespace
 
-Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(pid_t pid, pid_t tid, int timeout_ms) {
-  std::unique_ptr<StoppedThread> thread(new StoppedThread(pid, tid));
-  const Status seized =
-      trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACESYSGOOD), "trace");
-  if (!seized.ok() && has_ended(pid, tid))
+Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(const Target& target, pid_t tid,
+                                                           int timeout_ms) {
+  std::unique_ptr<StoppedThread> thread(new StoppedThread(target, tid));
+  constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
+  const Status seized = trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(kOptions), "trace");
+  if (!seized.ok() && has_ended(target.pid(), tid))
     return user_error(ESRCH, thread_name(tid) + " has ended");
   if (!seized.ok() && !is_traced_by_us(tid)) return seized.error();
   thread->attached_ = true;
   PB_TRY(trace(PTRACE_INTERRUPT, tid, 0, nullptr, "stop"));
   PB_TRY(thread->wait_for_first_stop(timeout_ms));
+  // Before its registers are looked at: from here on it can execute no program unseen.
+  PB_TRY(target.is_thread_same(tid));
+  PB_TRY(target.is_same());
   PB_TRY(thread->save());
   if (thread->in_restartable_sequence())
     return user_error(EAGAIN, thread_name(tid) + " stands in a restartable sequence");
@@ -64,6 +71,7 @@ Status StoppedThread::wait_stop(int* status, int timeout_ms) {
     const pid_t found = ::waitpid(tid_, status, __WALL | WNOHANG);
     if (found < 0 && errno != EINTR) return sys_error("wait for " + thread_name(tid_), errno);
     if (found == tid_) {
+      if (WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_EXEC) return has_executed();
       if (WIFSTOPPED(*status)) return {};
       attached_ = false;
       return user_error(ESRCH, thread_name(tid_) + " has ended");
@@ -74,6 +82,15 @@ Status StoppedThread::wait_stop(int* status, int timeout_ms) {
                                        "be interrupted");
     if (spins > 200) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
+}
+
+// It stands before the first instruction of another program, of which nothing is ours.
+Status StoppedThread::has_executed() {
+  is_another_ = true;
+  is_saved_ = is_blocked_ = runs_ = is_in_system_call_ = false;
+  frame_ = {};
+  owed_signal_ = 0;
+  return user_error(ESRCH, "process " + std::to_string(pid_) + " executes another program");
 }
 
 // Of all stops only PTRACE_EVENT_STOP is ours. A signal is the program's: it is passed on. While
@@ -89,7 +106,7 @@ Status StoppedThread::wait_for_first_stop(int timeout_ms) {
       return user_error(EBUSY, "process " + std::to_string(pid_) + " is stopped (" +
                                    strsignal(signal) + "): let it go on first, kill -CONT");
     }
-    if (is_saved_) owed_signal_ = std::exchange(signal, 0);
+    if (is_saved_ && !is_of_libc(signal)) owed_signal_ = std::exchange(signal, 0);
     PB_TRY(trace(PTRACE_CONT, tid_, 0, reinterpret_cast<void*>(long{signal}), "continue"));
   }
 }
@@ -126,8 +143,8 @@ bool StoppedThread::in_restartable_sequence() const {
     uint64_t start, length, abort;
   } sequence = {};
   uint64_t at = 0;
-  if (!read_memory(pid_, rseq.address + kSequenceOffset, &at, sizeof at).ok() || !at) return false;
-  if (!read_memory(pid_, at, &sequence, sizeof sequence).ok()) return false;
+  if (!target_.read(rseq.address + kSequenceOffset, &at, sizeof at).ok() || !at) return false;
+  if (!target_.read(at, &sequence, sizeof sequence).ok()) return false;
   return saved_.rip - sequence.start < sequence.length;
 }
 
@@ -155,8 +172,8 @@ Status StoppedThread::guard(const Range& stack, uint64_t restorer) {
   if (frame.address < stack.start + kRoomBelowFrame)
     return user_error(EAGAIN, thread_name(tid_) + " has no room on its stack");
   std::vector<uint8_t> old(frame.bytes.size());
-  PB_TRY(read_memory(pid_, frame.address, old.data(), old.size()));
-  PB_TRY(write_memory(pid_, frame.address, frame.bytes.data(), frame.bytes.size()));
+  PB_TRY(target_.read(frame.address, old.data(), old.size()));
+  PB_TRY(target_.write(frame.address, frame.bytes.data(), frame.bytes.size()));
   under_frame_ = std::move(old);
   frame_ = std::move(frame);
   // The registers come before the mask: who goes on with them restores both.
@@ -195,6 +212,8 @@ Status StoppedThread::lose() {
 
 Result<long> StoppedThread::system_call(uint64_t instruction, long number, long a, long b, long c,
                                         long d, long e, long f) {
+  if (runs_) PB_TRY(fetch(kStepTimeoutMs));  // a stop may wait that tells of another program
+  if (is_another_) return has_executed().error();
   if (is_lost_) return lose().error();
   PB_TRY(block_signals());
   user_regs_struct registers = working_registers();
@@ -216,6 +235,7 @@ Status StoppedThread::interrupt(int timeout_ms) {
 }
 
 Status StoppedThread::start(uint64_t code, uint64_t stack, uint64_t argument) {
+  if (is_another_) return has_executed();
   if (is_lost_) return lose();
   PB_TRY(block_signals());
   user_regs_struct registers = working_registers();
@@ -223,6 +243,9 @@ Status StoppedThread::start(uint64_t code, uint64_t stack, uint64_t argument) {
   registers.rsp = stack;
   registers.rbx = argument;
   PB_TRY(set_registers(tid_, registers));
+  // A thread that calls setuid() waits for this one, with the lock of the list of threads. Here a
+  // thread is made, and so waits for that lock. The one that is made has the same mask.
+  PB_TRY(set_mask(tid_, ~(kOfLibc & ~saved_mask_)));
   is_in_system_call_ = false;
   runs_ = true;
   return trace(PTRACE_CONT, tid_, 0, nullptr, "continue");
@@ -237,6 +260,9 @@ Status StoppedThread::still_runs() {
     return user_error(ESRCH, thread_name(tid_) + " has ended");
   }
   const int signal = WSTOPSIG(status);
+  if (status >> 16 == PTRACE_EVENT_EXEC) return has_executed();
+  if (status >> 16 != PTRACE_EVENT_STOP && is_of_libc(signal))
+    return trace(PTRACE_CONT, tid_, 0, reinterpret_cast<void*>(long{signal}), "continue");
   if (status >> 16 != PTRACE_EVENT_STOP && signal != SIGSTOP) {
     runs_ = false;
     return user_error(EFAULT, thread_name(tid_) + " met a signal (" + strsignal(signal) +
@@ -247,15 +273,17 @@ Status StoppedThread::still_runs() {
 }
 
 Status StoppedThread::fetch(int timeout_ms) {
+  if (is_another_) return has_executed();
   PB_TRY(interrupt(timeout_ms));
   runs_ = false;
-  return {};
+  return set_mask(tid_, ~uint64_t{0});
 }
 
 Status StoppedThread::leave() {
   if (!attached_) return {};
   if (runs_) PB_TRY(fetch(kStepTimeoutMs));
   is_saved_ = false;
+  if (is_another_) return detach();
   user_regs_struct registers;
   uint64_t mask = 0;
   PB_TRY(get_registers(tid_, &registers));
@@ -287,15 +315,14 @@ Status StoppedThread::restore() {
   };
   if (runs_) keep(fetch(kStepTimeoutMs));
   if (is_in_system_call_ && !is_lost_) keep(leave_system_call());
-  // Out of reach: its frame restores it.
-  if (!attached_ || runs_ || (is_lost_ && frame_.address)) return first;
+  // Another program; or out of reach, where its frame restores it.
+  if (is_another_ || !attached_ || runs_ || (is_lost_ && frame_.address)) return first;
   if (repaired_ && has_deliverable_signal(tid_, saved_mask_)) take_back_repair(&saved_);
   if (is_blocked_) keep(set_mask(tid_, saved_mask_));
   iovec vectors = {saved_vectors_.data(), saved_vectors_.size()};
   keep(trace(PTRACE_SETREGSET, tid_, NT_X86_XSTATE, &vectors, "restore the vector state of"));
   keep(set_registers(tid_, saved_));
-  if (frame_.address)
-    keep(write_memory(pid_, frame_.address, under_frame_.data(), under_frame_.size()));
+  if (frame_.address) keep(target_.write(frame_.address, under_frame_.data(), under_frame_.size()));
   is_saved_ = is_blocked_ = false;
   frame_ = {};
   return first;
@@ -303,9 +330,9 @@ Status StoppedThread::restore() {
 
 Status StoppedThread::detach() {
   attached_ = false;
-  Status let_go = trace(PTRACE_DETACH, tid_, 0, nullptr, "let go");
+  // While it is traced its number is its own.
   if (owed_signal_) ::syscall(SYS_tgkill, pid_, tid_, owed_signal_);
-  return let_go;
+  return trace(PTRACE_DETACH, tid_, 0, nullptr, "let go");
 }
 
 Status StoppedThread::release() {

@@ -13,6 +13,9 @@
 // because the thread was given no processor for ten seconds: then nothing is touched any more
 // (EDEADLK), and the thread goes on when the one that traces it ends.
 //
+// A thread that executes another program while it works for us stops there once more, and is let go
+// untouched: that program may be another user's.
+//
 // The thread that makes this object has to be the one that uses and destroys it: a tracer is one
 // thread. Every wait has an end.
 #pragma once
@@ -26,6 +29,7 @@
 
 #include "attach/process_maps.h"
 #include "attach/signal_frame.h"
+#include "attach/target.h"
 #include "attach/tracing.h"
 #include "base/result.h"
 
@@ -33,9 +37,11 @@ namespace patchbay::attach {
 
 class StoppedThread {
  public:
-  // Seizes and stops thread `tid` of process `pid`. Fails, with the thread as it was, when it ends,
-  // does not stop in time, is stopped by somebody else, or stands in a restartable sequence.
-  static Result<std::unique_ptr<StoppedThread>> stop(pid_t pid, pid_t tid, int timeout_ms);
+  // Seizes and stops thread `tid` of `target`, which has to outlive this. Fails, with the thread as
+  // it was, when it ends, does not stop in time, is stopped by somebody else, stands in a
+  // restartable sequence, or is not the target's any more.
+  static Result<std::unique_ptr<StoppedThread>> stop(const Target& target, pid_t tid,
+                                                     int timeout_ms);
   // Restores everything, and lets the thread go on.
   ~StoppedThread();
   StoppedThread(const StoppedThread&) = delete;
@@ -78,7 +84,7 @@ class StoppedThread {
   Status release();
 
  private:
-  StoppedThread(pid_t pid, pid_t tid) : pid_(pid), tid_(tid) {}
+  StoppedThread(const Target& target, pid_t tid) : target_(target), pid_(target.pid()), tid_(tid) {}
   Status wait_for_first_stop(int timeout_ms);
   Status save();
   Status block_signals();
@@ -90,13 +96,16 @@ class StoppedThread {
   Status go_to_system_call_stop();
   Status lose();
   Status detach();
+  Status has_executed();
 
+  const Target& target_;
   pid_t pid_, tid_;
   bool attached_ = false, is_saved_ = false, repaired_ = false;
   bool is_in_system_call_ = false;  // stopped at the exit of one that it has made for us
   bool runs_ = false;               // between start() and fetch()
   bool is_lost_ = false;            // it had no processor in a system call of ours
   bool is_blocked_ = false;         // its mask is ours
+  bool is_another_ = false;         // it has executed a program: it is only let go
   int owed_signal_ = 0;             // a SIGSTOP that came while it was ours
   long call_at_stop_ = -1;
   user_regs_struct saved_ = {};

@@ -34,6 +34,7 @@
 #include <string_view>
 #include <thread>
 
+#include "attach/target_fixture.h"
 #include "base/monotonic_clock.h"
 
 namespace patchbay::attach {
@@ -115,7 +116,8 @@ class Child {
 // Stops the child, lets it make a system call, lets it go on; in turns without the call.
 void stop_often(const Child& child, int* repaired = nullptr) {
   for (int i = 0; i < kStops; i++) {
-    auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    auto thread = StoppedThread::stop(target, child.pid(), 1000);
     ASSERT_TRUE(thread.ok()) << thread.error().message();
     if (repaired) *repaired += (*thread)->repaired();
     if (i % 2) {
@@ -311,7 +313,8 @@ TEST(StoppedThread, ASemopGoesOn) {
   child.wait_until_it_waits();
   int repaired = 0;
   for (int i = 0; i < 5; i++) {
-    auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    auto thread = StoppedThread::stop(target, child.pid(), 1000);
     ASSERT_TRUE(thread.ok()) << thread.error().message();
     repaired += (*thread)->repaired();
   }
@@ -334,7 +337,8 @@ TEST(StoppedThread, ARecvWithATimeoutGoesOn) {
   ::usleep(10000);
   int repaired = 0;
   for (int i = 0; i < 5; i++) {
-    auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    auto thread = StoppedThread::stop(target, child.pid(), 1000);
     ASSERT_TRUE(thread.ok()) << thread.error().message();
     repaired += (*thread)->repaired();
   }
@@ -380,7 +384,8 @@ TEST(StoppedThread, RegistersSurviveInALoopWithoutSystemCalls) {
   ::usleep(20000);
   int in_loop = 0;
   for (int i = 0; i < kStops; i++) {
-    auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    auto thread = StoppedThread::stop(target, child.pid(), 1000);
     ASSERT_TRUE(thread.ok()) << thread.error().message();
     in_loop += (*thread)->call_at_stop() == -1;
     auto answer = (*thread)->system_call(syscall_instruction(), SYS_getpid);
@@ -404,7 +409,8 @@ TEST(StoppedThread, ASignalInBetweenIsHandledAfterwards) {
   });
   child.wait_until_it_waits();
   {
-    auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    auto thread = StoppedThread::stop(target, child.pid(), 1000);
     ASSERT_TRUE(thread.ok()) << thread.error().message();
     ::kill(child.pid(), SIGUSR1);
     auto answer = (*thread)->system_call(syscall_instruction(), SYS_gettid);
@@ -437,7 +443,8 @@ TEST(StoppedThread, AStoppedProcessIsRefused) {
   child.wait_until_it_waits();
   ::kill(child.pid(), SIGSTOP);
   ::waitpid(child.pid(), nullptr, WUNTRACED);
-  auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+  const Target target = target_of(child.pid());
+  auto thread = StoppedThread::stop(target, child.pid(), 1000);
   ASSERT_FALSE(thread.ok());
   EXPECT_NE(thread.error().message().find("is stopped"), std::string::npos)
       << thread.error().message();
@@ -449,10 +456,11 @@ TEST(StoppedThread, AStoppedProcessIsRefused) {
 TEST(StoppedThread, ATracedProcessIsRefused) {
   Child child(read_one);
   child.wait_until_it_waits();
-  auto first = StoppedThread::stop(child.pid(), child.pid(), 1000);
+  const Target target = target_of(child.pid());
+  auto first = StoppedThread::stop(target, child.pid(), 1000);
   ASSERT_TRUE(first.ok());
   std::thread([&] {
-    auto second = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    auto second = StoppedThread::stop(target, child.pid(), 1000);
     EXPECT_FALSE(second.ok());
   }).join();
   ASSERT_TRUE((*first)->release().ok());
@@ -465,7 +473,7 @@ TEST(StoppedThread, ATracedProcessIsRefused) {
 TEST(Tracing, TextThatIsNotMappedIsNotWritten) {
   Child child([](Shared*) { return ::pause(); });
   child.wait_until_it_waits();
-  const Status written = write_text(child.pid(), 16, "x", 1);
+  const Status written = target_of(child.pid()).write(16, "x", 1);
   ASSERT_FALSE(written.ok());
   EXPECT_NE(written.error().message().find("proc_mem.force_override"), std::string::npos)
       << written.error().message();
@@ -506,7 +514,8 @@ TEST(StoppedThread, OneInARestartableSequenceIsRefused) {
   });
   int refused = 0;
   for (int i = 0; i < 10000 && refused < kStops; i++) {
-    const auto thread = StoppedThread::stop(child.pid(), child.pid(), 1000);
+    const Target target = target_of(child.pid());
+    const auto thread = StoppedThread::stop(target, child.pid(), 1000);
     if (thread.ok()) continue;  // it has not begun, or was about to begin again
     EXPECT_EQ(thread.error().errno_value, EAGAIN);
     EXPECT_NE(thread.error().message().find("in a restartable sequence"), std::string::npos);

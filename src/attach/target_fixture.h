@@ -16,9 +16,11 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attach/process_maps.h"
+#include "attach/target.h"
 #include "base/monotonic_clock.h"
 #include "base/unique_fd.h"
 
@@ -36,6 +38,12 @@ inline bool soon(const std::function<bool()>& is_so) {
     ::usleep(500);
   }
   return true;
+}
+
+inline Target target_of(pid_t pid) {
+  auto target = Target::open(pid);
+  EXPECT_TRUE(target.ok()) << target.error().message();
+  return std::move(*target);
 }
 
 struct TargetShared {

@@ -137,36 +137,4 @@ bool is_harmless_wait(long number) {
   return std::find(std::begin(kWaits), std::end(kWaits), number) != std::end(kWaits);
 }
 
-namespace {
-
-bool lives_where_we_do(pid_t pid) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  for (const char* name : {"/root/", "/ns/mnt"}) {
-    struct stat theirs = {}, ours = {};
-    if (::stat((process + name).c_str(), &theirs) != 0 ||
-        ::stat((std::string("/proc/self") + name).c_str(), &ours) != 0 ||
-        theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino)
-      return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-Result<UniqueFd> open_directory_for(pid_t pid, const std::string& path) {
-  if (lives_where_we_do(pid)) {
-    UniqueFd plain(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!plain.valid()) return sys_error("open " + path, errno);
-    return plain;
-  }
-  constexpr long kOpenTree = 428;  // open_tree(2), of Linux 5.2
-  constexpr unsigned kClone = 1;   // OPEN_TREE_CLONE
-  UniqueFd mount(int(::syscall(kOpenTree, AT_FDCWD, path.c_str(), kClone | O_CLOEXEC)));
-  if (!mount.valid())
-    return user_error(EPERM, "process " + std::to_string(pid) +
-                                 " lives in another root directory than this command: attach as "
-                                 "root");
-  return mount;
-}
-
 }  // namespace patchbay::attach

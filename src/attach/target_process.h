@@ -49,11 +49,6 @@ class TargetLibc {
   uint64_t syscall_ = 0, restorer_ = 0;
 };
 
-// A directory of ours for process `pid`, to be sent to it. Where the process lives in another root
-// or mount namespace it is a mount of its own, out of which `..` does not lead. EPERM: that needs
-// root.
-Result<UniqueFd> open_directory_for(pid_t pid, const std::string& path);
-
 // /proc/PID/task/TID/syscall: "running", or NUMBER ARGUMENT… SP PC. False: it does not say where.
 bool parse_syscall(std::string_view text, long* number, uint64_t* pc);
 // A wait in which a thread holds no lock of libc.

@@ -27,7 +27,8 @@ Answer ask(pid_t pid) {
   const ThreadChoice choice(pid, *libc);
   const std::vector<pid_t> found = choice.candidates();
   answer.is_candidate = found == std::vector<pid_t>{pid};
-  auto thread = StoppedThread::stop(pid, pid, kPatienceMs);
+  const Target target = target_of(pid);
+  auto thread = StoppedThread::stop(target, pid, kPatienceMs);
   EXPECT_TRUE(thread.ok()) << thread.error().message();
   if (thread.ok())
     answer.may_use = choice.may_use(pid, (*thread)->call_at_stop(), (*thread)->registers());

@@ -61,13 +61,6 @@ bool answers_eintr_to_a_stop(uint64_t number) {
   }
 }
 
-// A transfer that ends early has met memory that is not there.
-Status transferred(const char* verb, pid_t pid, ssize_t moved, size_t size) {
-  if (moved == ssize_t(size)) return {};
-  return sys_error(std::string(verb) + " memory of process " + std::to_string(pid),
-                   moved < 0 ? errno : EFAULT);
-}
-
 constexpr uint64_t bit_of(int signal) { return uint64_t{1} << (signal - 1); }
 
 // Of a thread that is stopped; all of them when that is not known. Some signals come without a
@@ -149,28 +142,9 @@ Status set_mask(pid_t tid, uint64_t mask) {
 
 Status read_memory(pid_t pid, uint64_t address, void* out, size_t size) {
   const iovec local = {out, size}, remote = {reinterpret_cast<void*>(address), size};
-  return transferred("read", pid, ::process_vm_readv(pid, &local, 1, &remote, 1, 0), size);
-}
-
-Status write_memory(pid_t pid, uint64_t address, const void* data, size_t size) {
-  count_step();
-  const iovec local = {const_cast<void*>(data), size};
-  const iovec remote = {reinterpret_cast<void*>(address), size};
-  return transferred("write", pid, ::process_vm_writev(pid, &local, 1, &remote, 1, 0), size);
-}
-
-Status write_text(pid_t pid, uint64_t address, const void* data, size_t size) {
-  count_step();
-  const std::string path = "/proc/" + std::to_string(pid) + "/mem";
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!file.valid()) return sys_error("open " + path, errno);
-  const ssize_t written = ::pwrite(file.get(), data, size, off_t(address));
-  if (written < 0 && errno == EIO)
-    return user_error(EIO, "the kernel does not write the code of process " + std::to_string(pid) +
-                               " through " + path +
-                               ": it is mapped no more, or the kernel was booted with "
-                               "proc_mem.force_override=never, which forbids that");
-  return transferred("write", pid, written, size);
+  const ssize_t moved = ::process_vm_readv(pid, &local, 1, &remote, 1, 0);
+  if (moved == ssize_t(size)) return {};
+  return sys_error("read memory of process " + std::to_string(pid), moved < 0 ? errno : EFAULT);
 }
 
 bool has_deliverable_signal(pid_t tid, uint64_t mask) {

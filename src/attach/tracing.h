@@ -24,11 +24,9 @@ Status set_registers(pid_t tid, const user_regs_struct& registers);
 Status get_mask(pid_t tid, uint64_t* mask);
 Status set_mask(pid_t tid, uint64_t mask);
 
-// Memory of the other process.
+// Memory of whatever has this number now: to look at. What depends on who it is, and all that is
+// written, goes through a Target.
 Status read_memory(pid_t pid, uint64_t address, void* out, size_t size);
-Status write_memory(pid_t pid, uint64_t address, const void* data, size_t size);
-// Also where it may only be read or executed. One write: it is done as a whole or not at all.
-Status write_text(pid_t pid, uint64_t address, const void* data, size_t size);
 
 // A thread that is seen behind PTRACE_EVENT_STOP has the answer EINTR: when the stop is the only
 // reason for it, `registers` become those with which the system call is made again. True: they did;
