@@ -41,14 +41,14 @@ Error interrupted_error() { return user_error(EINTR, "interrupted"); }
 
 }  // namespace
 
-// Signals that would end us between two steps. They come afterwards.
+// Signals that would end or stop us between two steps. They come afterwards.
 class Attachment::SignalsLater {
  public:
   SignalsLater() {
     sigset_t set;
     ::sigemptyset(&set);
     for (int signal : kEndingSignals) ::sigaddset(&set, signal);
-    ::sigaddset(&set, SIGPIPE);
+    for (int signal : {SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU}) ::sigaddset(&set, signal);
     ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   }
   ~SignalsLater() {

@@ -465,9 +465,11 @@ void arrive(int socket) {
   serve_until_detached(*made, socket);
 }
 
-// The program's signals stay with its threads; only our own faults get through.
+// The program's signals stay with its threads; only our own faults get through, and what libc itself
+// sends to each thread: a setuid() of the program waits until all have taken it.
 void block_signals() {
-  uint64_t all = ~uint64_t{0};
+  constexpr uint64_t kOfLibc = uint64_t{3} << 31;
+  uint64_t all = ~kOfLibc;
   for (int signal : {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE})
     all &= ~(uint64_t{1} << (signal - 1));
   raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&all), 0, 8);

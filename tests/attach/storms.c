@@ -107,8 +107,10 @@ static int constructor_seconds;
 __attribute__((visibility("default"))) void in_slow_constructor(void);
 void in_slow_constructor(void) {
   ready();
-  if (constructor_seconds) sleep((unsigned)constructor_seconds);
-  else pthread_mutex_lock(&program_lock), pthread_mutex_unlock(&program_lock);
+  if (constructor_seconds)
+    sleep((unsigned)constructor_seconds);
+  else
+    pthread_mutex_lock(&program_lock), pthread_mutex_unlock(&program_lock);
 }
 static void* load_slowly(void* unused) {
   (void)unused;
@@ -193,9 +195,24 @@ static void storm_stdio(const char* unused) {
   pthread_join(thread, 0);
 }
 
+// --- libc has every thread of the process make the call, and waits for them with the lock that a new
+// thread takes: one of ours that does not take libc's signal stops them all
+static void* change_user(void* unused) {
+  const uid_t user = getuid();
+  while (!stopped())
+    if (setresuid(user, user, user) != 0) wrong("setresuid: %s", strerror(errno));
+  return unused;
+}
+static void storm_setuid(const char* count) { run_threads(count, change_user); }
+
 static const struct word kWords[] = {
-    {"malloc", storm_malloc},   {"dlopen", storm_dlopen}, {"constructor", storm_constructor},
-    {"threads", storm_threads}, {"fork", storm_fork},     {"stdio", storm_stdio},
+    {"malloc", storm_malloc},
+    {"dlopen", storm_dlopen},
+    {"constructor", storm_constructor},
+    {"threads", storm_threads},
+    {"fork", storm_fork},
+    {"stdio", storm_stdio},
+    {"setuid", storm_setuid},
     {0, 0},
 };
 

@@ -911,6 +911,7 @@ def storms():
                impatient=4)
     yield Case([25], "exceptions 2", volatile=True, keep=True)
     yield Case([29], "storms stdio")
+    yield Case([29], "storms setuid 2", volatile=True, may="dynamic linker|" + ALONE)
 
 
 def present(path, argument):
