@@ -465,8 +465,8 @@ void arrive(int socket) {
   serve_until_detached(*made, socket);
 }
 
-// The program's signals stay with its threads; only our own faults get through, and what libc itself
-// sends to each thread: a setuid() of the program waits until all have taken it.
+// The program's signals stay with its threads; only our own faults get through, and what libc sends
+// to each thread by itself: a setuid() of the program waits until all have taken it.
 void block_signals() {
   constexpr uint64_t kOfLibc = uint64_t{3} << 31;
   uint64_t all = ~kOfLibc;

@@ -30,8 +30,8 @@ constexpr int kBetweenTriesMs = 1;
 constexpr int kLateMs = 1000;
 constexpr size_t kStackBytes = 16 * 1024;  // a signal's frame with its vectors is well inside
 
-// Where a thread's words may be: below the thread pointer what libraries have of their own, above it
-// libc's description of the thread.
+// Where a thread's words may be: below the thread pointer what libraries have of their own, above
+// it libc's description of the thread.
 constexpr int64_t kMostTls = 16 << 20, kMostOfThread = 8192;
 
 std::string task_directory(pid_t pid) { return "/proc/" + std::to_string(pid) + "/task"; }

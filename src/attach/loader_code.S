@@ -6,7 +6,8 @@
  *   attach_code         the stopped thread runs it, on our stack:  rbx block
  *   attach_code_loader  the thread that it makes:                  rdi block
  *
- * All signals but those of libc itself are blocked in both: each wait is made again. rbx stays the block.
+ * All signals but those of libc itself are blocked in both: each wait is made again. rbx stays the
+ * block.
  */
 #include <asm/unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A program that root owns and that anybody may run as root (the script makes it so). It looks
- * whether somebody has written into it: the words of its two threads, and the registers of the first.
+ * whether somebody has written into it: the words of its two threads, the registers of the first.
  *   set_user_id GO                  ends when something is written into the pipe GO
  *   set_user_id GO ROUNDS PROGRAM   looks after a moment, and executes PROGRAM as the user who has
  *                                   called it, which executes this one again */

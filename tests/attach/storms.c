@@ -195,8 +195,8 @@ static void storm_stdio(const char* unused) {
   pthread_join(thread, 0);
 }
 
-// --- libc has every thread of the process make the call, and waits for them with the lock that a new
-// thread takes: one of ours that does not take libc's signal stops them all
+// --- libc has every thread of the process make the call, and waits for them with the lock that a
+// new thread takes: one of ours that does not take libc's signal stops them all
 static void* change_user(void* unused) {
   const uid_t user = getuid();
   while (!stopped())

@@ -90,7 +90,8 @@ EOS
   said=$(timeout 60 "$patchbay" attach "$pid" 2>&1)
   same "the container refuses the library: $said" 1 $?
   check "it was asked to load it" grep -q "^has tried" writes.out
-  same "it had the library before it, and nothing else" "is given: $(basename "$(realpath "$agent")")" \
+  same "it had the library before it, and nothing else" \
+    "is given: $(basename "$(realpath "$agent")")" \
     "$(grep '^is given' writes.out | sort -u)"
   same "it could write nothing" "" "$(grep '^could' writes.out)"
   same "the library and its directory are as they were" "" \
