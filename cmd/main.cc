@@ -9,6 +9,7 @@
 #include <exception>
 #include <vector>
 
+#include "base/mapped_files.h"
 #include "cmd/command_table.h"
 #include "symbol/symbol.h"
 
@@ -66,6 +67,14 @@ int finish_output(int status) {
   return fail("", sys_error("write the output", errno));
 }
 
+// What was read of a file that somebody has cut short meanwhile may be wrong.
+int name_changed_file(int status) {
+  const std::string file = changed_file();
+  if (file.empty()) return status;
+  (void)fail("", file + " was changed while it was read: do that again when it is whole.");
+  return status == kOk ? kFailed : status;
+}
+
 int run(int argc, char** argv) {
   const std::string_view color = "--color=";
   for (; argc > 1 && std::string_view(argv[1]).starts_with(color); argc--, argv++)
@@ -87,8 +96,10 @@ int run(int argc, char** argv) {
 }  // namespace patchbay::cmd
 
 int main(int argc, char** argv) {
+  static const patchbay::MappedFilesGuard guard;
   try {
-    return patchbay::cmd::finish_output(patchbay::cmd::run(argc, argv));
+    return patchbay::cmd::name_changed_file(
+        patchbay::cmd::finish_output(patchbay::cmd::run(argc, argv)));
   } catch (const std::exception& exception) {
     return patchbay::cmd::fail("", exception.what());
   }

@@ -15,9 +15,18 @@ namespace {
 
 constexpr const char kSnapshotName[] = "snapshot", kInstancesName[] = "instances";
 
+// Not one that a link leads to: whose directory it is could make it another user's.
 bool is_file(const std::string& path) {
   struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// The user's own link is followed (BufferFile::open() follows none).
+std::string behind_link(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path behind = std::filesystem::canonical(path, error);
+  return error ? path : behind.string();
 }
 
 // The names in a directory, sorted; none when it cannot be read.
@@ -39,7 +48,8 @@ void add_parts(const std::string& directory, const std::string& instance, Buffer
 }
 
 // One file, named by the user. What it is to its process is seen by where it stands.
-BufferSource source_of_file(const std::string& path) {
+BufferSource source_of_file(const std::string& name) {
+  const std::string path = behind_link(name);
   std::error_code error;
   const std::filesystem::path file = std::filesystem::absolute(path, error).lexically_normal();
   const std::filesystem::path directory = file.parent_path();
@@ -51,9 +61,9 @@ BufferSource source_of_file(const std::string& path) {
   const bool is_ours = is_snapshot || file.filename() == serve::kBufferName;
   if (!is_ours || (!is_snapshot && !of_instance) || !BufferFile::open(top, false).ok())
     return {path, {{"", path}}};
-  std::string name = of_instance ? directory.filename().string() : "";
-  if (is_snapshot) name += of_instance ? std::string("/") + kSnapshotName : kSnapshotName;
-  return {std::move(top), {{std::move(name), path}}};
+  std::string instance = of_instance ? directory.filename().string() : "";
+  if (is_snapshot) instance += of_instance ? std::string("/") + kSnapshotName : kSnapshotName;
+  return {std::move(top), {{std::move(instance), path}}};
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/mapped_files.h"
+
 namespace patchbay::cmd {
 namespace {
 
@@ -20,6 +22,7 @@ constexpr int kDeadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGQUIT};
 constexpr int kEnding[] = {SIGTERM, SIGHUP, SIGINT};
 
 termios g_before;  // valid while g_open
+struct sigaction g_deadly_before[SIGSEGV + 1];
 volatile sig_atomic_t g_open = 0, g_ended = 0;
 
 void write_all(const char* text, size_t size) {
@@ -58,15 +61,20 @@ void set_handler(int signal, void (*handler)(int), int flags) {
   ::sigaction(signal, &action, nullptr);
 }
 
+// A file that was cut short is no end (base/mapped_files.h).
+void on_deadly(int number, siginfo_t* info, void*) {
+  if (number == SIGBUS && fill_lost_page(*info)) return;
+  restore();
+  set_handler(number, SIG_DFL, 0);
+  ::raise(number);
+}
+
 void watch_signals() {
   for (int signal : kDeadly) {
-    set_handler(
-        signal,
-        [](int number) {
-          restore();
-          ::raise(number);
-        },
-        int(SA_RESETHAND));
+    struct sigaction action {};
+    action.sa_sigaction = on_deadly;
+    action.sa_flags = SA_SIGINFO;
+    ::sigaction(signal, &action, &g_deadly_before[signal]);
   }
   for (int signal : kEnding)
     set_handler(
@@ -90,7 +98,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
 
 Terminal::~Terminal() {
   restore();
-  for (int signal : kDeadly) set_handler(signal, SIG_DFL, 0);
+  for (int signal : kDeadly) ::sigaction(signal, &g_deadly_before[signal], nullptr);
   for (int signal : kEnding) set_handler(signal, SIG_DFL, 0);
 }
 

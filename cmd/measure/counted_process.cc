@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <map>
 
+#include "base/foreign_file.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
@@ -37,8 +37,8 @@ std::string kept_text(const std::string& directory, const std::string& instance,
   name[name.find('/')] = ':';
   const std::string own =
       instance.substr(instance.find('/') == instance.npos ? 0 : instance.find('/') + 1);
-  std::ifstream file(directory + "/hist/" + own + name);
-  return {std::istreambuf_iterator<char>(file), {}};
+  Result<std::string> text = read_in_root(directory, "/hist/" + own + name, kMostForeignText);
+  return text.ok() ? *text : "";
 }
 
 // "n: text", "n: 4 bytes, signed".

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 
+#include "base/unique_fd.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -71,9 +71,7 @@ Result<EventFormats> EventFormats::of_directory(const std::string& directory) {
   if (names.empty()) return user_error(ENOENT, "There are no events in " + directory + "/events.");
   std::sort(names.begin(), names.end());
   auto read = [directory](const std::string& path) -> Result<std::string> {
-    std::ifstream file(directory + "/" + path);
-    if (!file) return sys_error("read " + directory + "/" + path, errno);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return read_file(directory + "/" + path);
   };
   return EventFormats(std::move(names), read);
 }

@@ -3,9 +3,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "base/foreign_file.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/trace_request.h"
 
@@ -103,8 +102,10 @@ std::vector<std::string> TopProfile::last_look(const std::string& process_direct
   std::error_code none;
   for (const auto& file :
        std::filesystem::directory_iterator(process_directory + "/" + kStatistics, none)) {
-    std::ifstream stream(file.path(), std::ios::binary);
-    texts.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
+    Result<std::string> text = read_in_root(
+        process_directory, std::string("/") + kStatistics + "/" + file.path().filename().string(),
+        kMostForeignText);
+    if (text.ok()) texts.push_back(std::move(*text));
   }
   return texts;
 }

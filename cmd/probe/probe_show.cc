@@ -4,8 +4,9 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 
+#include "base/foreign_file.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/prototypes.h"
 
@@ -34,8 +35,9 @@ int show_lines(SourceProbes& source, const ProbeRequest& request) {
   Result<FunctionLines> lines = source.lines(request);
   if (!lines.ok()) return fail("probe", lines.error());
   std::printf("<%s@%s:0>\n", lines->function.c_str(), lines->file.c_str());
-  std::ifstream file(lines->file);
-  if (file)
+  const Result<std::string> text = read_foreign_file(lines->file, kMostForeignText);
+  std::istringstream file(text.ok() ? text.value() : "");
+  if (text.ok())
     print_with_source(*lines, file);
   else
     print_without_source(*lines);

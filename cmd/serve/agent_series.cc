@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/serve/agent_series.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 
+#include "base/foreign_file.h"
 #include "base/monotonic_clock.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "cmd/measure/counted_process.h"
 #include "cmd/measure/top_table.h"
 #include "ring_buffer/buffer_file.h"
@@ -22,25 +18,6 @@ namespace {
 
 constexpr int64_t kSearchMs = 10000;
 constexpr size_t kMostHistograms = 1000, kMostText = 16 << 20, kMostInstances = 256;
-
-UniqueFd open_untrusted(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  struct stat status;
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) fd.reset();
-  return fd;
-}
-
-std::string read_untrusted(const std::string& path) {
-  std::string text;
-  const UniqueFd fd = open_untrusted(path);
-  if (!fd.valid()) return text;
-  char buffer[1 << 16];
-  for (ssize_t size; (size = ::read(fd.get(), buffer, sizeof buffer)) > 0;) {
-    text.append(buffer, size_t(size));
-    if (text.size() > kMostText) return "";
-  }
-  return text;
-}
 
 std::string place_of(const std::string& instance) {
   return instance.empty() ? "" : "instances/" + instance + "/";
@@ -78,9 +55,9 @@ void AgentSeries::leave() {
   client_.reset();
   for (Histogram& one : histograms_) {
     const std::string own = one.place.instance.empty() ? "" : one.place.instance + "/";
-    const std::string text = hist_of_file(
-        read_untrusted(directory_ + "/hist/" + own + one.place.system + ":" + one.place.event),
-        one.place.definition);
+    const Result<std::string> kept = read_in_root(
+        directory_, "/hist/" + own + one.place.system + ":" + one.place.event, kMostText);
+    const std::string text = kept.ok() ? hist_of_file(kept.value(), one.place.definition) : "";
     if (!text.empty()) one.series->look(text);
   }
   for (const std::string& instance : instances_) look_at_buffer(instance);
@@ -234,9 +211,10 @@ Status AgentSeries::look_at_functions(const SeriesBounds& bounds) {
 }
 
 void AgentSeries::look_at_buffer(const std::string& instance) {
-  UniqueFd fd = open_untrusted(directory_ + "/" + place_of(instance) + serve::kBufferName);
-  if (!fd.valid()) return;
-  auto file = BufferFile::from_fd(std::move(fd), false);
+  Result<UniqueFd> fd =
+      open_in_root(directory_, "/" + place_of(instance) + serve::kBufferName, INT64_MAX);
+  if (!fd.ok()) return;
+  auto file = BufferFile::from_fd(std::move(*fd), false);
   if (!file.ok()) return;
   Buffer& buffer = buffers_[instance];
   if (buffer.labels.text.empty()) {

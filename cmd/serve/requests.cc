@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/foreign_file.h"
 #include "base/secret_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
@@ -87,7 +88,7 @@ Result<std::string> read_secret(const std::string& path) {
 }
 
 Result<std::string> read_pem(const std::string& path, bool is_secret) {
-  return is_secret ? read_secret_file(path, kMostPem) : read_small_file(path, kMostPem);
+  return is_secret ? read_secret_file(path, kMostPem) : read_foreign_file(path, kMostPem);
 }
 
 std::string targets_json(const std::string& address, bool has_tls) {

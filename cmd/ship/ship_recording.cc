@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/ship/ship_recording.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "abi/trace_dat_abi.h"
+#include "base/foreign_file.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -25,10 +22,8 @@ uint64_t add_to_hash(uint64_t hash, const void* bytes, size_t size) {
 
 // The same file has the same number wherever it lies: its head has the formats, its end events.
 Result<uint64_t> source_of_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status;
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) return sys_error("open " + path, errno);
-  const uint64_t size = uint64_t(status.st_size);
+  uint64_t size = 0;
+  PB_ASSIGN(const UniqueFd fd, open_foreign_file(path, INT64_MAX, &size));
   std::vector<uint8_t> bytes(std::min<uint64_t>(kHashedBytes, size));
   uint64_t hash = add_to_hash(0xcbf29ce484222325, &size, sizeof size);
   for (const uint64_t offset : {uint64_t{0}, size - bytes.size()}) {

@@ -25,7 +25,7 @@ constexpr time_t kYoungSeconds = 60;  // one that is being made is not taken awa
 
 // The kernel gives a read lease only on a file that nobody has open, or mapped, for writing.
 bool is_written(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid()) return true;
   if (::fcntl(fd.get(), F_SETLEASE, F_RDLCK) != 0) return true;
   (void)::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
@@ -133,7 +133,8 @@ std::vector<std::string> remove_stale_trees(const std::string& runtime_directory
     const std::string path = entry.path().string();
     if (!entry.path().filename().string().starts_with(abi::kFollowPrefix) || is_young(path))
       continue;
-    UniqueFd log(::open((path + "/" + abi::kFollowLog).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd log(::open((path + "/" + abi::kFollowLog).c_str(),
+                        O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (log.valid() && ::flock(log.get(), LOCK_SH | LOCK_NB) != 0) continue;
     if (!dry_run) std::filesystem::remove_all(path, error);
     stale.push_back(path);

@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/foreign_file.h"
 #include "base/text.h"
 #include "cmd/target/c_structure.h"
 #include "cmd/target/probe_source.h"
@@ -266,10 +265,11 @@ void PrototypeFiles::Contents::read_directory(const std::string& path) {
   }
   std::sort(found.begin(), found.end());
   for (const std::string& name : found) {
-    std::ifstream stream(name);
+    Result<std::string> text = read_foreign_file(name, kMostBytes);
+    if (!text.ok()) continue;
     auto file = std::make_unique<File>();
     file->path = name;
-    file->text.assign(std::istreambuf_iterator<char>(stream), {});
+    file->text = std::move(*text);
     file->types = std::make_unique<CTypes>([this] { return &all_types(); });
     files.push_back(std::move(file));
   }

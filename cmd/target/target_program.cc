@@ -62,7 +62,7 @@ std::string_view interpreter_line(std::string_view head) {
   return head.substr(2, head.find('\n') - 2);
 }
 
-std::string_view head_of(const Mapping& file) {
+std::string_view head_of(const FileMapping& file) {
   return {reinterpret_cast<const char*>(file.data()), std::min(file.size(), kMaxHead)};
 }
 
@@ -106,7 +106,7 @@ Status check_privileges(const std::string& path) {
 // The dynamic linker that a program asks for. Only glibc's loads an agent that is linked with
 // glibc. Its file has many names (distributions keep it in folders of their own, with symbolic
 // links); its soname is always the same.
-Status check_dynamic_linker(const std::string& path, const Mapping& file,
+Status check_dynamic_linker(const std::string& path, const FileMapping& file,
                             const Elf64_Phdr& segment) {
   if (segment.p_offset > file.size() || segment.p_filesz > file.size() - segment.p_offset)
     return cannot(path, "has a damaged ELF header");
@@ -127,7 +127,7 @@ Status check_dynamic_linker(const std::string& path, const Mapping& file,
 
 // Checks that the file asks for a dynamic linker (PT_INTERP). A file without one may run all the
 // same (a static-pie has PT_DYNAMIC), but nobody preloads anything into it.
-Status check_program_headers(const std::string& path, const Mapping& file,
+Status check_program_headers(const std::string& path, const FileMapping& file,
                              const Elf64_Ehdr& header) {
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phoff > file.size() ||
       header.e_phnum > (file.size() - header.e_phoff) / sizeof(Elf64_Phdr)) {
@@ -144,7 +144,7 @@ Status check_program_headers(const std::string& path, const Mapping& file,
 }  // namespace
 
 Result<ElfFile> open_elf(const std::string& path) {
-  PB_ASSIGN(Mapping bytes, Mapping::read_only_file(path));
+  PB_ASSIGN(FileMapping bytes, FileMapping::open(path));
   Result<ElfImage> image = ElfImage::from_file(bytes.bytes());
   if (!image.ok()) return user_error(ENOEXEC, path + ": " + image.error().message());
   return ElfFile{std::move(bytes), std::move(*image)};
@@ -160,7 +160,7 @@ namespace {
 
 // MemorySanitizer knows what the program has written, and nothing of what the agent has written. It
 // takes each text that the agent prints for uninitialized, and ends the program.
-Status check_sanitizer(const std::string& path, const Mapping& file) {
+Status check_sanitizer(const std::string& path, const FileMapping& file) {
   Result<ElfImage> image = ElfImage::from_file(file.bytes());
   if (!image.ok()) return {};
   const ElfSymbols symbols = image->dynsym();
@@ -173,7 +173,7 @@ Status check_sanitizer(const std::string& path, const Mapping& file) {
   return {};
 }
 
-Status check_elf(const std::string& path, const Mapping& file) {
+Status check_elf(const std::string& path, const FileMapping& file) {
   Elf64_Ehdr header{};
   if (file.size() < EI_NIDENT + 4) return cannot(path, "is not a program");
   std::memcpy(&header, file.data(), std::min(file.size(), sizeof header));
@@ -197,7 +197,7 @@ Result<std::string> file_to_run(const std::string& path) {
   std::string file = path;
   for (int depth = 0; depth <= kMaxInterpreters; depth++) {
     if (::access(file.c_str(), X_OK) != 0) return sys_error("run " + file, errno);
-    PB_ASSIGN(Mapping bytes, Mapping::read_only_file(file));
+    PB_ASSIGN(FileMapping bytes, FileMapping::open(file));
     std::string_view head = head_of(bytes);
     if (head.substr(0, 2) != "#!") {
       if (head.substr(0, 4) != "\177ELF")
@@ -224,7 +224,7 @@ Result<std::string> find_program(const std::string& name) {
 
 Status check_program(const std::string& path) {
   PB_ASSIGN(std::string file, file_to_run(path));
-  PB_ASSIGN(Mapping bytes, Mapping::read_only_file(file));
+  PB_ASSIGN(FileMapping bytes, FileMapping::open(file));
   PB_TRY(check_elf(file, bytes));
   PB_TRY(check_privileges(file));
   return check_sanitizer(file, bytes);
@@ -243,7 +243,7 @@ std::string runtime_before_agent(const std::string& path) {
 }
 
 std::vector<std::string> without_env(const std::string& path, std::vector<std::string> words) {
-  Result<Mapping> bytes = Mapping::read_only_file(path);
+  Result<FileMapping> bytes = FileMapping::open(path);
   if (!bytes.ok() || head_of(*bytes).substr(0, 2) != "#!") return words;
   std::string_view line = interpreter_line(head_of(*bytes));
   std::string interpreter = take_word(line), name = take_word(line);

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_mapping.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "symbol/elf_image.h"
 #include "symbol/symbol.h"
 
@@ -32,7 +32,7 @@ Result<std::string> elf_file_to_run(const std::string& path);
 
 // An ELF file and its bytes. ENOEXEC: the file is there, and is no ELF file for x86-64.
 struct ElfFile {
-  Mapping bytes;
+  FileMapping bytes;
   ElfImage image;
 };
 Result<ElfFile> open_elf(const std::string& path);

@@ -30,6 +30,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <optional>
 
 #include "agent/agent.h"
 #include "agent/arrival.h"
@@ -48,6 +49,7 @@
 #include "base/check.h"
 #include "base/last_thread.h"
 #include "base/libc_thread.h"
+#include "base/mapped_files.h"
 #include "base/possible_cpus.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
@@ -270,6 +272,7 @@ void wait_for_tool(Agent* agent, Follow follow) {
 void start(char** argv_end) {
   if (how_started() == Started::kByChildOfTool) return hide_from_environment(argv_end);
   remember_first_thread();
+  std::optional<MappedFilesGuard> files(std::in_place);  // until our own handler is there
   AgentSettings settings = read_settings();
   Follow follow = Follow::kNo;
   if (settings.wait)
@@ -281,6 +284,7 @@ void start(char** argv_end) {
   if (!made.ok()) return say(made.error().message() + "; this program runs untraced");
   Agent* const agent = *made;
   find_next_functions();
+  files.reset();
   install_signal_hooks();
   install_task_hooks();
   begin_tracing(agent);

@@ -34,6 +34,7 @@
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
 #include "base/agreed.h"
+#include "base/mapped_files.h"
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "base/unique_fd.h"
@@ -280,6 +281,15 @@ Result<Agent*> make_or_wake(const Told& told) {
   return g_agent;
 }
 
+// Until our own handler is there a file that is cut short needs another one. All that is read of
+// files before is read here; the hooks of libc are made once.
+Result<Agent*> make_ready(const Told& told) {
+  const MappedFilesGuard guard;
+  PB_ASSIGN(Agent* const agent, make_or_wake(told));
+  PB_TRY(libc_hooks(agent));
+  return agent;
+}
+
 // --- going
 
 void write_all(Agent* agent) {
@@ -452,7 +462,7 @@ void serve_until_detached(Agent* agent, int socket) {
 
 void arrive(int socket) {
   Result<Told> told = receive_settings(socket);
-  Result<Agent*> made = told.ok() ? make_or_wake(*told) : Result<Agent*>(told.error());
+  Result<Agent*> made = told.ok() ? make_ready(*told) : Result<Agent*>(told.error());
   Status status = made.ok() ? exchange_hooks(*made, socket, false) : Status(made.error());
   if (!status.ok()) {
     if (own_agent()) fall_asleep(g_agent);

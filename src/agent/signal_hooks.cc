@@ -32,6 +32,7 @@
 #include "agent/clock_faults.h"
 #include "agent/next_function.h"
 #include "agent/stand_ins.h"
+#include "base/mapped_files.h"
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
 #include "hot/fault.h"
@@ -267,6 +268,7 @@ void on_signal(int sig, siginfo_t* info, void* raw_context) {
       rip = static_cast<greg_t>(target);
       return;
     }
+    if (sig == SIGBUS && fill_lost_page(*info)) return;
     if (clock_fault_fixup(*info, context) || alignment_fault_fixup(*info, context)) return;
     const bool is_access = sig == SIGSEGV || sig == SIGBUS;
     if (is_access && stack_touch_fixup(context)) return;

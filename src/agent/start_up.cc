@@ -10,7 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/apply_conf.h"
-#include "base/unique_fd.h"
+#include "base/file_mapping.h"
 #include "event/error_log.h"
 #include "registry/event_requests.h"
 #include "registry/event_spec.h"
@@ -118,7 +118,7 @@ Range section_in_memory(const ElfImage& image, std::string_view name, uint64_t b
 }
 
 void find_static_events_of(Agent* agent, const Module& module) {
-  auto file = Mapping::read_only_file(module.path());
+  auto file = FileMapping::open(module.path());
   if (!file.ok()) return;
   auto image = ElfImage::from_file(file->bytes());
   if (!image.ok() || image->build_id() != module.build_id()) return;

@@ -29,6 +29,7 @@
 #include "attach/stop_watch.h"
 #include "attach/target_process.h"
 #include "attach/tracing.h"
+#include "base/file_mapping.h"
 #include "base/unique_fd.h"
 #include "serve/client.h"
 #include "serve/directory.h"
@@ -96,7 +97,7 @@ std::string build_id_at(pid_t pid, uint64_t start) {
 // Its function, if the library that is mapped at `start` is the one that we would load. The file
 // with its debugging symbols is large: it is not read as a whole.
 Result<uint64_t> entry_at(pid_t pid, uint64_t start, const std::string& agent) {
-  PB_ASSIGN(const Mapping file, Mapping::read_only_file(agent));
+  PB_ASSIGN(const FileMapping file, FileMapping::open(agent));
   PB_ASSIGN(const ElfImage image, ElfImage::from_file(file.bytes()));
   if (image.build_id().empty() || image.build_id() != build_id_at(pid, start)) return uint64_t{0};
   const ElfSymbols symbols = image.dynsym();

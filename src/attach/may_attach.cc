@@ -20,6 +20,7 @@
 
 #include "attach/proc_text.h"
 #include "attach/target_process.h"
+#include "base/file_mapping.h"
 #include "base/unique_fd.h"
 #include "symbol/elf_image.h"
 
@@ -191,7 +192,7 @@ Status check_program(pid_t pid, const std::string& directory) {
   if (header.e_machine != EM_X86_64 || header.e_ident[EI_CLASS] != ELFCLASS64)
     return refuse(pid, ENOEXEC,
                   "is not a 64-bit x86 program, as the agent is: run a build for x86-64");
-  PB_ASSIGN(const Mapping bytes, Mapping::read_only_file(exe));
+  PB_ASSIGN(const FileMapping bytes, FileMapping::open(exe));
   const Result<ElfImage> image = ElfImage::from_file(bytes.bytes());
   if (!image.ok()) return refuse(pid, ENOEXEC, "runs a damaged program: " + image.error().what);
   PB_TRY(check_linker(pid, image.value(), bytes.bytes(), directory));

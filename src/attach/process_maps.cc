@@ -2,15 +2,13 @@
 #include "attach/process_maps.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
-#include "base/unique_fd.h"
+#include "base/foreign_file.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay::attach {
@@ -64,20 +62,10 @@ const MapLine* line_at(const std::vector<MapLine>& lines, uint64_t address) {
   return nullptr;
 }
 
+constexpr uint64_t kMostLibrary = 64 << 20;  // a libc with all its debugging symbols has 20 MB
+
 Result<std::string> read_library_file(const std::string& path) {
-  constexpr off_t kMostBytes = 64 << 20;  // a libc with all its debugging symbols has 20 MB
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (!file.valid()) return sys_error("open " + path, errno);
-  struct stat about = {};
-  if (::fstat(file.get(), &about) != 0) return sys_error("look at " + path, errno);
-  if (!S_ISREG(about.st_mode)) return user_error(ENOEXEC, path + " is not a regular file");
-  if (about.st_size > kMostBytes)
-    return user_error(ENOEXEC, path + " is no library of glibc: it has " +
-                                   std::to_string(about.st_size >> 20) + " MB");
-  std::string bytes(size_t(about.st_size), '\0');
-  if (!read_exactly(file.get(), 0, bytes.data(), bytes.size()))
-    return user_error(ENOEXEC, path + " cannot be read to its end");
-  return bytes;
+  return read_foreign_file(path, kMostLibrary);
 }
 
 Result<Module> Module::find(pid_t pid, const std::vector<MapLine>& lines,
@@ -98,7 +86,7 @@ Result<Module> Module::find(pid_t pid, const std::vector<MapLine>& lines,
                 (unsigned long long)first->range.end);
   const std::string process = "/proc/" + std::to_string(pid);
   auto file = read_library_file(process + name);
-  if (!file.ok()) file = read_library_file(process + "/root" + first->name);
+  if (!file.ok()) file = read_in_root(process + "/root", first->name, kMostLibrary);
   if (!file.ok())
     return user_error(ENOEXEC, "the file of " + first->name + " in process " + std::to_string(pid) +
                                    " cannot be used: " + file.error().message());

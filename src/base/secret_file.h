@@ -9,10 +9,8 @@
 
 namespace patchbay {
 
-// All of an ordinary file of at most `most` bytes. EINVAL: it is none, or larger. EPERM with what
+// All of an ordinary file of at most `most` bytes, as read_foreign_file(). EPERM with what
 // to do: others may read it, or it belongs to neither root nor the caller.
 Result<std::string> read_secret_file(const std::string& path, size_t most);
-// The same of a file that others may read.
-Result<std::string> read_small_file(const std::string& path, size_t most);
 
 }  // namespace patchbay

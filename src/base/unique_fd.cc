@@ -34,7 +34,7 @@ bool read_exactly(int fd, uint64_t offset, void* to, size_t size) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return sys_error("open " + path, errno);
   std::string text;
   char buffer[16384];

@@ -2,12 +2,13 @@
 #include "debug_info/debug_info.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/text.h"
 #include "symbol/debug_file.h"
@@ -15,9 +16,7 @@
 namespace patchbay {
 namespace {
 
-std::string build_id_of(Elf* elf) {
-  const void* bytes = nullptr;
-  ssize_t size = ::dwelf_elf_gnu_build_id(elf, &bytes);
+std::string hex_of(const void* bytes, ssize_t size) {
   std::string text;
   constexpr char kDigits[] = "0123456789abcdef";
   for (ssize_t i = 0; i < size; i++) {
@@ -25,6 +24,12 @@ std::string build_id_of(Elf* elf) {
     text += {kDigits[byte >> 4], kDigits[byte & 15]};
   }
   return text;
+}
+
+std::string build_id_of(Elf* elf) {
+  const void* bytes = nullptr;
+  const ssize_t size = ::dwelf_elf_gnu_build_id(elf, &bytes);
+  return hex_of(bytes, size);
 }
 
 Elf_Scn* find_section(Elf* elf, std::string_view wanted) {
@@ -43,11 +48,30 @@ bool has_dwarf(Elf* elf) {
   return find_section(elf, ".debug_info") || find_section(elf, ".zdebug_info");
 }
 
-Result<Elf*> open_elf(const std::string& path, UniqueFd* fd) {
-  fd->reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd->valid()) return sys_error("open " + path, errno);
+constexpr uint64_t kMostSections = 1 << 20;
+
+// libelf has the headers from where they lie, and reads them more than once.
+void keep_headers(FileMapping& file) {
+  Elf64_Ehdr header = {};
+  file.keep(0, sizeof header);
+  if (file.size() < sizeof header) return;
+  std::memcpy(&header, file.data(), sizeof header);
+  file.keep(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  uint64_t sections = header.e_shnum;
+  if (sections == 0 && header.e_shoff && header.e_shoff <= file.size() - sizeof(Elf64_Shdr)) {
+    file.keep(header.e_shoff, sizeof(Elf64_Shdr));
+    Elf64_Shdr first;
+    std::memcpy(&first, file.data() + header.e_shoff, sizeof first);
+    sections = std::min<uint64_t>(first.sh_size, kMostSections);
+  }
+  file.keep(header.e_shoff, sections * sizeof(Elf64_Shdr));
+}
+
+Result<Elf*> open_elf(const std::string& path, FileMapping* file) {
+  PB_ASSIGN(*file, FileMapping::open_private(path));
+  keep_headers(*file);
   ::elf_version(EV_CURRENT);
-  Elf* elf = ::elf_begin(fd->get(), ELF_C_READ_MMAP, nullptr);
+  Elf* elf = ::elf_memory(reinterpret_cast<char*>(file->data()), file->size());
   GElf_Ehdr header;
   bool is_ours = elf && ::elf_kind(elf) == ELF_K_ELF && ::gelf_getehdr(elf, &header) &&
                  header.e_machine == EM_X86_64 && ::gelf_getclass(elf) == ELFCLASS64;
@@ -82,6 +106,8 @@ DebugInfo::~DebugInfo() {
   ::free(frame_);
   if (eh_frame_) ::dwarf_cfi_end(eh_frame_);
   if (dwarf_) ::dwarf_end(dwarf_);
+  if (alt_) ::dwarf_end(alt_);
+  if (alt_elf_) ::elf_end(alt_elf_);
   if (debug_elf_) ::elf_end(debug_elf_);
   if (elf_) ::elf_end(elf_);
 }
@@ -91,7 +117,7 @@ Status DebugInfo::open_files(const std::string& path) {
   if (!::realpath(path.c_str(), real)) return sys_error("open " + path, errno);
   path_ = debug_path_ = real;
   name_ = base_name(path_);
-  PB_ASSIGN(auto elf, open_elf(path_, &fd_));
+  PB_ASSIGN(auto elf, open_elf(path_, &file_));
   elf_ = elf;
   size_t count = 0;
   (void)::elf_getphdrnum(elf_, &count);
@@ -105,6 +131,7 @@ Status DebugInfo::open_files(const std::string& path) {
     return user_error(EINVAL, "The debug information in " + debug_path_ +
                                   " cannot be read: " + ::dwarf_errmsg(-1) + ".");
   }
+  PB_TRY(find_alt_file());
   read_symbols(elf_);
   if (debug_elf_) read_symbols(debug_elf_);
   std::sort(symbols_.begin(), symbols_.end(), [](const auto& a, const auto& b) {
@@ -113,13 +140,13 @@ Status DebugInfo::open_files(const std::string& path) {
   return {};
 }
 
-// False when the candidate exists and does not belong to us; *other says whose it is.
 std::string DebugInfo::build_id() const { return build_id_of(elf_); }
 
+// False when the candidate exists and does not belong to us; *other says whose it is.
 bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_id,
                                 std::string* other) {
-  UniqueFd fd;
-  Result<Elf*> elf = open_elf(candidate, &fd);
+  FileMapping file;
+  Result<Elf*> elf = open_elf(candidate, &file);
   if (!elf.ok()) return false;
   std::string found = build_id_of(*elf);
   if (found != build_id || !has_dwarf(*elf)) {
@@ -131,7 +158,7 @@ bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_
     return false;
   }
   debug_elf_ = *elf;
-  debug_fd_ = std::move(fd);
+  debug_file_ = std::move(file);
   debug_path_ = candidate;
   return true;
 }
@@ -154,6 +181,33 @@ Status DebugInfo::find_debug_file() {
   }
   return user_error(ENOENT, path_ + " has no debug information. " +
                                 (other.empty() ? how_to_get(build_id) : other));
+}
+
+// What dwz has taken out of several debug files stands in one for all of them: by its build-id,
+// else by the name, which may begin at the file that names it. libdw looks for it only where we
+// have found none, and then there is none.
+Status DebugInfo::find_alt_file() {
+  const char* link = nullptr;
+  const void* id = nullptr;
+  const ssize_t size = ::dwelf_dwarf_gnu_debugaltlink(dwarf_, &link, &id);
+  if (size <= 0 || !link || !*link) return {};
+  const std::string build_id = hex_of(id, size), name = link;
+  const std::string directory = debug_path_.substr(0, debug_path_.rfind('/') + 1);
+  for (const std::string& path :
+       {debug_path_of_build_id(build_id), name[0] == '/' ? name : directory + name}) {
+    FileMapping file;
+    Result<Elf*> elf = path.empty() ? sys_error("open", ENOENT) : open_elf(path, &file);
+    if (!elf.ok() && ::access(path.c_str(), F_OK) == 0) return elf.error();
+    if (!elf.ok()) continue;
+    alt_file_ = std::move(file);
+    alt_elf_ = *elf;
+    alt_ = ::dwarf_begin_elf(alt_elf_, DWARF_C_READ, nullptr);
+    if (!alt_ || build_id_of(alt_elf_) != build_id)
+      return user_error(EINVAL, path + " does not belong to " + debug_path_ + ", which names it.");
+    ::dwarf_setalt(dwarf_, alt_);
+    return {};
+  }
+  return {};
 }
 
 std::string_view DebugInfo::section(const char* name) const {

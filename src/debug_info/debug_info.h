@@ -15,7 +15,9 @@
 //   object_fields   objects of the C++ library as fields of function events
 //   prototypes      by a function's address: how its recorded arguments are shown
 //
-// The bytes are foreign. libdw checks what it reads, and every walk of ours has a bound.
+// The bytes are foreign. libdw checks what it reads, and every walk of ours has a bound. libdw
+// opens no file by itself: it would wait for a FIFO, and what it maps would not be noted
+// (base/mapped_files.h).
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -27,8 +29,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_mapping.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 
 namespace patchbay {
 
@@ -77,14 +79,15 @@ class DebugInfo {
   Status open_files(const std::string& path);
   Status find_debug_file();
   bool take_debug_file(const std::string& candidate, const char* build_id, std::string* other);
+  Status find_alt_file();
   void read_symbols(Elf* elf);
 
   std::string path_, name_, debug_path_;
   bool is_program_ = false;
-  UniqueFd fd_, debug_fd_;
+  FileMapping file_, debug_file_, alt_file_;
   Elf* elf_ = nullptr;
-  Elf* debug_elf_ = nullptr;  // null: elf_
-  Dwarf* dwarf_ = nullptr;
+  Elf *debug_elf_ = nullptr, *alt_elf_ = nullptr;  // null: elf_, and none
+  Dwarf *dwarf_ = nullptr, *alt_ = nullptr;
   Dwarf_CFI *eh_frame_ = nullptr, *debug_frame_ = nullptr;
   bool has_asked_for_frames_ = false;
   Dwarf_Frame* frame_ = nullptr;

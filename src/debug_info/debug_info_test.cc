@@ -2,7 +2,10 @@
 #include "debug_info/debug_info.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "base/mapped_files.h"
+#include "base/testing.h"
 #include "debug_info/dwarf_testing.h"
 
 namespace patchbay {
@@ -70,6 +73,29 @@ TEST_P(Opened, SymbolsAndPlaces) {
   EXPECT_EQ(ops[0].number, 7u);
   EXPECT_EQ(ops[0].number2, 8u);
   EXPECT_EQ(info->frame_address(0x100000000).second, 0u);
+}
+
+// Wherever the file ends while it is read, the process goes on.
+TEST(DebugInfo, AFileThatIsCutShortIsNoEnd) {
+  const std::string whole = test::read_bytes(test::object_path("values_5"));
+  for (size_t part = 0; part < 16; part++) {
+    const test::TemporaryFile file;
+    std::ofstream(file.path(), std::ios::binary) << whole;
+    const int status = test::status_of_child([&] {
+      const MappedFilesGuard guard;
+      auto info = DebugInfo::open(file.path());
+      if (!info.ok() || ::truncate(file.path().c_str(), off_t(whole.size() * part / 16)) != 0)
+        return 1;
+      Dwarf_CU* unit = nullptr;
+      while (::dwarf_get_units((*info)->dwarf(), unit, &unit, nullptr, nullptr, nullptr, nullptr) ==
+             0) {
+      }
+      (void)(*info)->section(".debug_str");
+      (void)(*info)->frame_address((*info)->symbols()[0].address);
+      return 0;
+    });
+    EXPECT_EQ(status, 0) << part;
+  }
 }
 
 TEST(DebugInfo, OfADebugFileByItsLinkMustBeItsOwn) {

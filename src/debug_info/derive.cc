@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <set>
+#include <sstream>
 
+#include "base/foreign_file.h"
 #include "base/text.h"
 #include "debug_info/object_fields.h"
 #include "debug_info/struct_fields.h"
@@ -146,8 +147,10 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_pattern(
     return user_error(EINVAL, "A pattern is looked for in a function: FUNC;PATTERN.");
   PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(request.function, request.file));
   std::string file = SourceLines::file_of(found.front()), text;
-  std::ifstream source(file);
-  if (!source) return user_error(ENOENT, "The source file " + file + " is not there.");
+  const Result<std::string> read = read_foreign_file(file, kMostForeignText);
+  if (!read.ok())
+    return user_error(ENOENT, "The source file cannot be read: " + read.error().message() + ".");
+  std::istringstream source(read.value());
   std::string pattern = "*" + without_any_blanks(request.pattern) + "*";
   std::set<int> matching;
   for (int number = 1; std::getline(source, text); number++) {

@@ -131,7 +131,7 @@ const MirrorStub* MirrorStubs::nobody_listens() {
 
 Result<const MirrorStub*> MirrorStubs::map(const std::string& path, MirrorLayout layout,
                                            const std::vector<uint8_t>& bytes) {
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat about = {};
   if (!file.valid() || ::fstat(file.get(), &about) != 0) return sys_error("open " + path, errno);
   for (const auto& known : mapped_)

@@ -82,8 +82,10 @@ struct BufferFile::Current {
 };
 
 Result<std::unique_ptr<BufferFile>> BufferFile::open(const std::string& path, bool consume) {
-  // O_NONBLOCK: a FIFO of that name must not hang us; it is refused below.
-  UniqueFd fd(::open(path.c_str(), (consume ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK));
+  // O_NONBLOCK: a FIFO of that name must not hang us; it is refused below. O_NOFOLLOW: the
+  // directory may be of a user who wants us to read, or to consume, another one's.
+  UniqueFd fd(
+      ::open(path.c_str(), (consume ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!fd.valid()) return sys_error("open " + path, errno);
   std::unique_ptr<BufferFile> file(new BufferFile());
   file->fd_ = std::move(fd);

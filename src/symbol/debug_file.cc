@@ -9,6 +9,8 @@ namespace patchbay {
 namespace {
 
 constexpr const char* kDebugRoot = "/usr/lib/debug";
+// A file that is larger is not read to the end for its checksum: it needs a build-id.
+constexpr size_t kMostChecked = size_t{1} << 30;
 
 // The CRC-32 of .gnu_debuglink (the one of zip and Ethernet).
 uint32_t crc32_of(Bytes bytes) {
@@ -43,15 +45,16 @@ DebugLink debug_link_of(const ElfImage& image) {
 }
 
 // `crc` null: only the build-id can prove that the file belongs.
-std::optional<Mapping> open_if_it_belongs(const std::string& path, const std::string& build_id,
-                                          const uint32_t* crc) {
-  Result<Mapping> file = Mapping::read_only_file(path);
+std::optional<FileMapping> open_if_it_belongs(const std::string& path, const std::string& build_id,
+                                              const uint32_t* crc) {
+  Result<FileMapping> file = FileMapping::open(path);
   if (!file.ok()) return std::nullopt;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok() || image->symtab().size() == 0) return std::nullopt;
   std::string found = image->build_id();
-  bool belongs = !found.empty() && !build_id.empty() ? found == build_id
-                                                     : crc && crc32_of(file->bytes()) == *crc;
+  bool belongs = !found.empty() && !build_id.empty()
+                     ? found == build_id
+                     : crc && file->size() <= kMostChecked && crc32_of(file->bytes()) == *crc;
   if (!belongs) return std::nullopt;
   return std::move(file.value());
 }
@@ -64,11 +67,11 @@ std::string debug_path_of_build_id(const std::string& build_id) {
          build_id.substr(2) + ".debug";
 }
 
-std::optional<Mapping> find_debug_file(const std::string& path, const ElfImage& image,
-                                       const std::string& build_id) {
+std::optional<FileMapping> find_debug_file(const std::string& path, const ElfImage& image,
+                                           const std::string& build_id) {
   std::string by_id = debug_path_of_build_id(build_id);
   if (!by_id.empty()) {
-    std::optional<Mapping> file = open_if_it_belongs(by_id, build_id, nullptr);
+    std::optional<FileMapping> file = open_if_it_belongs(by_id, build_id, nullptr);
     if (file) return file;
   }
   DebugLink link = debug_link_of(image);
@@ -78,7 +81,7 @@ std::optional<Mapping> find_debug_file(const std::string& path, const ElfImage& 
   for (const std::string& candidate :
        {directory + "/" + link.file, directory + "/.debug/" + link.file,
         kDebugRoot + directory + "/" + link.file}) {
-    std::optional<Mapping> file = open_if_it_belongs(candidate, build_id, &link.crc);
+    std::optional<FileMapping> file = open_if_it_belongs(candidate, build_id, &link.crc);
     if (file) return file;
   }
   return std::nullopt;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "symbol/elf_module.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 
+#include "base/foreign_file.h"
 #include "base/text.h"
 #include "symbol/debug_file.h"
 #include "symbol/landing_pads.h"
@@ -51,20 +50,18 @@ AddressRanges merged(AddressRanges ranges) {
   return result;
 }
 
-// A library that may be unloaded may also be built anew in the same place, and a mapping of a file
-// that was cut short faults. Where nothing can be copied, or too much, it is mapped all the same.
+// A library that may be unloaded may also be built anew in the same place, and what was read of it
+// must not change then. Where nothing can be copied, or too much, it is mapped all the same.
 constexpr size_t kMaxCopiedFile = size_t{4} << 20;
 
 Mapping copied_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat status = {};
-  if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const auto size = size_t(status.st_size);
-  if (size == 0 || size > kMaxCopiedFile) return {};
+  uint64_t size = 0;
+  const Result<UniqueFd> fd = open_foreign_file(path, kMaxCopiedFile, &size);
+  if (!fd.ok() || size == 0) return {};
   void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return {};
   Mapping copy(memory, size);
-  return read_exactly(fd.get(), 0, copy.data(), size) ? std::move(copy) : Mapping();
+  return read_exactly(fd.value().get(), 0, copy.data(), size) ? std::move(copy) : Mapping();
 }
 
 uint32_t hash_of(std::string_view name) {
@@ -98,9 +95,8 @@ const std::vector<std::pair<uint64_t, uint64_t>>& ElfModule::text_ranges() const
 bool ElfModule::use_file(const std::string& path, bool only_debug) {
   Mapping copy = identity_.may_be_unloaded ? copied_file(path) : Mapping();
   const bool is_copied = copy.size() > 0;
-  Result<Mapping> file = is_copied      ? Result<Mapping>(std::move(copy))
-                         : path.empty() ? sys_error("open", ENOENT)
-                                        : Mapping::read_only_file(path);
+  if (path.empty()) return false;
+  Result<FileMapping> file = is_copied ? FileMapping(std::move(copy)) : FileMapping::open(path);
   if (!file.ok()) return false;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok() || image->build_id() != identity_.build_id) return false;
@@ -135,7 +131,7 @@ bool ElfModule::copy_from_memory() {
     iovec to = {copy.data() + (start - identity_.start), segment.p_memsz};
     if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) < 0) return false;
   }
-  file_ = std::move(copy);
+  file_ = FileMapping(std::move(copy));
   is_copy_ = true;
   image_ = ElfImage::from_copy(file_.bytes(), identity_.start - identity_.bias, identity_.segments,
                                identity_.bias);
@@ -167,7 +163,7 @@ void ElfModule::open_debug_file() {
   open();
   if (debug_tried_ || !image_ || file_.size() == 0 || image_->symtab().size() > 0) return;
   debug_tried_ = true;
-  std::optional<Mapping> file = find_debug_file(identity_.path, *image_, identity_.build_id);
+  std::optional<FileMapping> file = find_debug_file(identity_.path, *image_, identity_.build_id);
   if (!file) return;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok()) return;
@@ -531,7 +527,7 @@ void ElfModule::drop_caches() {
   functions_ = {};
   name_index_ = {};
   // The pages of files come back from the page cache when they are read again; a copy would not.
-  for (Mapping* mapping : {&file_, &debug_file_}) {
+  for (FileMapping* mapping : {&file_, &debug_file_}) {
     bool is_copy = mapping == &file_ && is_copy_;
     if (mapping->size() > 0 && !is_copy) ::madvise(mapping->data(), mapping->size(), MADV_DONTNEED);
   }

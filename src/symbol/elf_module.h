@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/file_mapping.h"
 #include "symbol/elf_image.h"
 #include "symbol/load_functions.h"
 #include "symbol/sdt_notes.h"
@@ -110,7 +110,7 @@ class ElfModule final : public Module {
   bool has_code_ = true;
   bool is_copy_ = false;  // file_ is a copy of memory, or of the file
   bool debug_tried_ = false;
-  Mapping file_, debug_file_;
+  FileMapping file_, debug_file_;
   std::optional<ElfImage> image_, debug_;
 
   bool plt_loaded_ = false;

@@ -16,6 +16,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/file_mapping.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -84,7 +85,7 @@ class BuiltLibrary : public testing::Test {
     return text;
   }
   std::set<uint64_t> function_addresses(const std::string& name) {
-    Result<Mapping> file = Mapping::read_only_file(path(name));
+    Result<FileMapping> file = FileMapping::open(path(name));
     Result<ElfImage> image = ElfImage::from_file(file->bytes());
     std::set<uint64_t> addresses;
     for (const FunctionSymbol& function : load_functions({&*image, nullptr, true, 0})) {
@@ -284,7 +285,7 @@ TEST_F(BuiltLibrary, RecordedModulesNeedTheSameBuildId) {
 }
 
 TEST(ElfImage, NeededLibraries) {
-  Result<Mapping> bytes = Mapping::read_only_file("/proc/self/exe");
+  Result<FileMapping> bytes = FileMapping::open("/proc/self/exe");
   ASSERT_TRUE(bytes.ok());
   Result<ElfImage> image = ElfImage::from_file(bytes->bytes());
   ASSERT_TRUE(image.ok());

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/file_mapping.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "symbol/debug_file.h"
 #include "symbol/sdt_notes.h"
 
@@ -73,12 +73,12 @@ bool has_event(const std::vector<std::string>& events, std::string_view system,
 
 // What cannot be read may have anything.
 bool file_may_have(const FollowWishes& wishes, const char* path) {
-  Result<Mapping> file = Mapping::read_only_file(path);
+  Result<FileMapping> file = FileMapping::open(path);
   if (!file.ok()) return true;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok() || may_have_wanted(wishes, *image)) return true;
   if (wishes.functions.empty() || image->symtab().size() > 0) return false;
-  const std::optional<Mapping> debug = find_debug_file(path, *image, image->build_id());
+  const std::optional<FileMapping> debug = find_debug_file(path, *image, image->build_id());
   if (!debug) return false;
   Result<ElfImage> separate = ElfImage::from_file(debug->bytes());
   return !separate.ok() || has_function(wishes.functions, separate->symtab());

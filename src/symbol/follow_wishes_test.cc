@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/unique_fd.h"
+#include "base/file_mapping.h"
 
 namespace patchbay {
 namespace {
@@ -85,7 +85,7 @@ TEST(FollowWishes, NamesThatMayMeanAFunction) {
 int own_function() { return 17; }
 
 TEST(FollowWishes, AnObjectThatHasThem) {
-  Result<Mapping> file = Mapping::read_only_file("/proc/self/exe");
+  Result<FileMapping> file = FileMapping::open("/proc/self/exe");
   ASSERT_TRUE(file.ok());
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   ASSERT_TRUE(image.ok());

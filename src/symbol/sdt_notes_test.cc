@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/unique_fd.h"
+#include "base/file_mapping.h"
 #include "symbol/symbol.h"
 
 #ifdef STAP_PROBE
@@ -29,7 +29,7 @@ class SdtNotes : public ::testing::Test {
  protected:
   void SetUp() override {
     probed(1);
-    auto file = Mapping::read_only_file("/proc/self/exe");
+    auto file = FileMapping::open("/proc/self/exe");
     ASSERT_TRUE(file.ok());
     const Bytes all = file->bytes();
     bytes_.assign(all.begin(), all.end());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "uprobes/uprobe_program.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -10,8 +9,9 @@
 #include <cstring>
 #include <map>
 
+#include "base/file_mapping.h"
+#include "base/foreign_file.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "symbol/elf_image.h"
 
 namespace patchbay {
@@ -64,7 +64,7 @@ class Symbols32 final : public SymbolTable {
  public:
   explicit Symbols32(const std::vector<std::unique_ptr<UprobeObject>>& objects) {
     for (const auto& object : objects) {
-      Result<Mapping> bytes = Mapping::read_only_file(object->path);
+      Result<FileMapping> bytes = FileMapping::open(object->path);
       if (bytes.ok()) modules_.push_back(std::make_unique<Module32>(*object, bytes->bytes()));
     }
   }
@@ -197,11 +197,10 @@ Status UprobeProgram::add(const std::string& found, uint64_t start, const std::s
   std::string path = found;
   UniqueFd held;
   if (found != name) {
-    held.reset(::open(found.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!held.valid()) return sys_error("open " + found, errno);
+    PB_ASSIGN(held, open_foreign_file(found, kMostMappedFile));
     path = "/proc/self/fd/" + std::to_string(held.get());
   }
-  PB_ASSIGN(const Mapping bytes, Mapping::read_only_file(path));
+  PB_ASSIGN(const FileMapping bytes, FileMapping::open(path));
   auto file = ProgramFile::read(bytes.bytes());
   if (!file) return user_error(ENOEXEC, path + " is no ELF program for x86.");
   if (file->is_x32)
@@ -245,8 +244,7 @@ Result<std::unique_ptr<UprobeProgram>> UprobeProgram::of_process(pid_t pid) {
     // The path may be another file's: of another root, or replaced since.
     const std::string held = proc + "/map_files/" + file.range;
     std::string path = name;
-    if (!is_same_file(path, held) && ::access(held.c_str(), R_OK) == 0)
-      path = is_same_file(proc + "/root" + name, held) ? proc + "/root" + name : held;
+    if (!is_same_file(path, held) && ::access(held.c_str(), R_OK) == 0) path = held;
     const Status added = program->add(path, file.start, name);
     if (!added.ok() && program->objects_.empty()) return added.error();
   }
@@ -332,7 +330,7 @@ Result<UprobePlace> UprobeProgram::place_in(const UprobeObject& object, uint64_t
   place.site.file_offset = *offset;
   if (is_go && place.offset == 0) {
     uint8_t code[kMaxCheck] = {};
-    Result<Mapping> bytes = Mapping::read_only_file(object.path);
+    Result<FileMapping> bytes = FileMapping::open(object.path);
     if (bytes.ok() && *offset < bytes->size()) {
       std::memcpy(code, bytes->data() + *offset, std::min(kMaxCheck, bytes->size() - *offset));
       const uint32_t check = go_stack_check_size(code);

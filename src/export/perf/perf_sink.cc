@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/file_mapping.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
 #include "export/export_formats.h"
 #include "output/trace_line.h"
 #include "symbol/elf_image.h"
@@ -97,7 +97,7 @@ Status PerfSink::write_mappings(const ExportProcess& process) {
     PerfMapping mapping{process.pid, module.start,         module.end - module.start,
                         0,           escaped(module.path), module.build_id};
     bool is_written = false;
-    auto file = Mapping::read_only_file(module.path);
+    auto file = FileMapping::open(module.path);
     auto image = file.ok() ? ElfImage::from_file(file->bytes()) : Result<ElfImage>(file.error());
     if (image.ok() && image->build_id() == module.build_id) {
       for (const Elf64_Phdr& segment : image->segments()) {
