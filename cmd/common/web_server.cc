@@ -13,13 +13,19 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/monotonic_clock.h"
+#include "cmd/common/peer_uid.h"
 
 namespace patchbay::cmd {
 namespace {
+
+// The library has room for more than we let stay: one that was dropped is there until its thread
+// has closed it.
+constexpr unsigned kRoom = 2;
 
 // What we call of the library.
 struct Library {
@@ -93,7 +99,7 @@ Result<UniqueFd> listen_on(const WebSettings& settings, uint16_t* port) {
   const int on = 1;
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(fd.get(), plain, address.size) != 0 ||
-      ::listen(fd.get(), int(settings.connections)) != 0 ||
+      ::listen(fd.get(), SOMAXCONN) != 0 ||  // a short queue is soon full of others' connections
       ::getsockname(fd.get(), plain, &address.size) != 0)
     return sys_error("listen on " + settings.address + " port " + std::to_string(*port), errno);
   *port = ntohs(plain->sa_family == AF_INET
@@ -143,8 +149,8 @@ MHD_Result take_request(void* server, MHD_Connection* connection, const char* ur
 
 void note_connection(void* server, MHD_Connection* connection, void**,
                      MHD_ConnectionNotificationCode code) {
-  static_cast<WebServer*>(server)->note(descriptor_of(connection),
-                                        code == MHD_CONNECTION_NOTIFY_STARTED);
+  auto* const web = static_cast<WebServer*>(server);
+  code == MHD_CONNECTION_NOTIFY_STARTED ? web->begin(connection) : web->end(connection);
 }
 
 void free_body(void* body) { delete static_cast<std::shared_ptr<const std::string>*>(body); }
@@ -156,7 +162,7 @@ int WebServer::take(void* raw, std::string_view url, std::string_view method, co
   auto* connection = static_cast<MHD_Connection*>(raw);
   auto* request = static_cast<Request*>(*state);
   if (!request) {
-    note(descriptor_of(connection), true);
+    set_phase(connection, Phase::kRequest);
     *state = new Request;
     return MHD_YES;
   }
@@ -197,12 +203,71 @@ int WebServer::send(void* raw, HttpAnswer answer) {
   return queued;
 }
 
-void WebServer::note(int descriptor, bool is_open) {
+// --- connections
+
+void WebServer::begin(void* raw) {
+  auto* connection = static_cast<MHD_Connection*>(raw);
+  const int descriptor = descriptor_of(connection);
+  const std::optional<uid_t> uid = uid_of_peer(descriptor);
+  const std::string peer = uid ? std::to_string(*uid) : peer_of(connection);
   const std::lock_guard guard(lock_);
-  if (is_open)
-    busy_since_ms_[descriptor] = monotonic_ms();
-  else
-    busy_since_ms_.erase(descriptor);
+  open_[descriptor] = {peer, monotonic_ms()};
+  if (count(peer) > settings_.connections * 3 / 4) return drop_one_of(peer);
+  size_t all = 0, most = 0;
+  std::string largest;
+  for (const auto& [number, one] : open_) {
+    all += !one.is_dropped;
+    const size_t its = count(one.peer);
+    if (its > most) most = its, largest = one.peer;
+  }
+  if (all > settings_.connections) drop_one_of(largest);
+}
+
+void WebServer::end(void* connection) {
+  const std::lock_guard guard(lock_);
+  open_.erase(descriptor_of(static_cast<MHD_Connection*>(connection)));
+}
+
+void WebServer::wait_for_next(void* connection) { set_phase(connection, Phase::kWaits); }
+
+void WebServer::set_phase(void* connection, Phase phase) {
+  const std::lock_guard guard(lock_);
+  const auto found = open_.find(descriptor_of(static_cast<MHD_Connection*>(connection)));
+  if (found == open_.end()) return;
+  found->second.phase = phase;
+  found->second.since_ms = monotonic_ms();
+}
+
+size_t WebServer::count(const std::string& peer) const {
+  return size_t(std::count_if(open_.begin(), open_.end(), [&](const auto& entry) {
+    return !entry.second.is_dropped && entry.second.peer == peer;
+  }));
+}
+
+// The one that has been quiet for longest; only where all of them are being answered one of those.
+// Its own thread closes it.
+void WebServer::drop_one_of(const std::string& peer) {
+  const auto key = [&](const auto& entry) {
+    const Connection& one = entry.second;
+    return std::tuple(one.is_dropped || one.peer != peer, one.phase == Phase::kRequest,
+                      one.since_ms);
+  };
+  const auto found = std::min_element(
+      open_.begin(), open_.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  found->second.is_dropped = true;
+  (void)::shutdown(found->first, SHUT_RDWR);
+}
+
+void WebServer::drop_slow() {
+  const int64_t now_ms = monotonic_ms();
+  const std::lock_guard guard(lock_);
+  for (auto& [descriptor, one] : open_) {
+    const unsigned seconds =
+        one.phase == Phase::kHead ? settings_.head_seconds : settings_.busy_seconds;
+    if (one.since_ms + int64_t(seconds) * 1000 >= now_ms) continue;
+    one.is_dropped = true;
+    (void)::shutdown(descriptor, SHUT_RDWR);
+  }
 }
 
 // --- its life
@@ -218,7 +283,9 @@ Result<std::unique_ptr<WebServer>> WebServer::start(const WebSettings& settings,
     return user_error(ENOPKG, "This libmicrohttpd.so.12 has no TLS.");
   std::unique_ptr<WebServer> server(new WebServer(settings, std::move(answer)));
   PB_ASSIGN(UniqueFd listening, listen_on(settings, &server->settings_.port));
-  const auto completed = [](void*, MHD_Connection*, void** state, MHD_RequestTerminationCode) {
+  const auto completed = [](void* own, MHD_Connection* connection, void** state,
+                            MHD_RequestTerminationCode) {
+    static_cast<WebServer*>(own)->wait_for_next(connection);
     delete static_cast<Request*>(std::exchange(*state, nullptr));
   };
   const WebSettings& own = server->settings_;
@@ -234,10 +301,11 @@ Result<std::unique_ptr<WebServer>> WebServer::start(const WebSettings& settings,
   errno = 0;
   server->daemon_ = g_library->start_daemon(
       flags, 0, nullptr, nullptr, take_request, server.get(), MHD_OPTION_LISTEN_SOCKET,
-      listening.get(), MHD_OPTION_CONNECTION_LIMIT, own.connections, MHD_OPTION_CONNECTION_TIMEOUT,
-      own.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED,
-      static_cast<MHD_RequestCompletedCallback>(completed), nullptr, MHD_OPTION_NOTIFY_CONNECTION,
-      note_connection, server.get(), MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
+      listening.get(), MHD_OPTION_CONNECTION_LIMIT, kRoom * own.connections,
+      MHD_OPTION_CONNECTION_TIMEOUT, own.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED,
+      static_cast<MHD_RequestCompletedCallback>(completed), server.get(),
+      MHD_OPTION_NOTIFY_CONNECTION, note_connection, server.get(), MHD_OPTION_ARRAY, more.data(),
+      MHD_OPTION_END);
   if (!server->daemon_ && has_tls)
     return user_error(EINVAL, "The web server does not start with this certificate and key.");
   if (!server->daemon_) return sys_error("start the web server", errno ? errno : ENOMEM);
@@ -252,12 +320,11 @@ WebServer::~WebServer() {
 // A descriptor that is shut down here may have been closed, and be another connection's, only if
 // the library has closed it without telling us: it tells us before.
 void WebServer::run(int most_ms) {
-  if (!settings_.threads) return void(g_library->run_wait(daemon_, most_ms));
-  (void)::poll(nullptr, 0, most_ms);
-  const int64_t oldest_ms = monotonic_ms() - int64_t(settings_.busy_seconds) * 1000;
-  const std::lock_guard guard(lock_);
-  for (auto& [descriptor, since_ms] : busy_since_ms_)
-    if (since_ms < oldest_ms) ::shutdown(descriptor, SHUT_RDWR);
+  if (settings_.threads)
+    (void)::poll(nullptr, 0, most_ms);
+  else
+    (void)g_library->run_wait(daemon_, most_ms);
+  drop_slow();
 }
 
 // --- secrets

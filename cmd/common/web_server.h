@@ -6,8 +6,11 @@
 //   that no other command needs.
 //
 //   what is bounded       by
-//   connections           WebSettings.connections; more wait for one to end
-//   a request's head      32 KB (the library's)       its body     most_body: 413
+//   connections           WebSettings.connections, of one peer three quarters of them: whoever has
+//                         the most loses the one that has been quiet for longest, so a newcomer is
+//                         served at once, whatever others hold. A peer is a user of this machine
+//                         (peer_uid.h), else an address.
+//   a request's head      32 KB (the library's), head_seconds       its body     most_body: 413
 //   a client that waits, or reads or writes slowly    idle_seconds, and busy_seconds for a request
 //   memory of answers     clients share one body
 //
@@ -51,7 +54,7 @@ struct HttpAnswer {
 struct WebSettings {
   std::string address = "127.0.0.1";  // of IPv4 or IPv6
   uint16_t port = 0;                  // 0: the kernel's choice
-  unsigned connections = 32, idle_seconds = 30, busy_seconds = 60;
+  unsigned connections = 32, head_seconds = 10, idle_seconds = 30, busy_seconds = 60;
   size_t most_body = 0;  // 0: nobody reads it
   bool threads = false;
   std::string certificate, key;  // PEM; empty: no TLS
@@ -68,25 +71,38 @@ class WebServer {
   WebServer(const WebServer&) = delete;
 
   uint16_t port() const { return settings_.port; }
-  // Answers what comes within that time. With threads: looks after slow clients, and returns soon.
+  // Answers what comes within that time. With threads: waits so long. Looks after slow clients.
   void run(int most_ms);
 
   // What the library calls. For this class alone.
   int take(void* connection, std::string_view url, std::string_view method, const char* piece,
            size_t* size, void** state);
-  void note(int descriptor, bool is_open);
+  void begin(void* connection);
+  void end(void* connection);
+  void wait_for_next(void* connection);
 
  private:
   struct Request;
+  enum class Phase { kHead, kRequest, kWaits };
+  struct Connection {
+    std::string peer;
+    int64_t since_ms = 0;  // of the phase
+    Phase phase = Phase::kHead;
+    bool is_dropped = false;  // and will be closed
+  };
   WebServer(WebSettings settings, Answer answer)
       : settings_(std::move(settings)), answer_(std::move(answer)) {}
   int send(void* connection, HttpAnswer answer);
+  void set_phase(void* connection, Phase phase);
+  size_t count(const std::string& peer) const;
+  void drop_one_of(const std::string& peer);
+  void drop_slow();
 
   WebSettings settings_;
   const Answer answer_;
   MHD_Daemon* daemon_ = nullptr;
   std::mutex lock_;
-  std::map<int, int64_t> busy_since_ms_;  // by descriptor
+  std::map<int, Connection> open_;  // by descriptor
 };
 
 // 32 hexadecimal digits; empty: the kernel has no random bits.

@@ -58,6 +58,9 @@ same "with a part of it" 404 "$(code "${url%?????/}/live")"
 same "no file beside it" 404 "$(code --path-as-is "$url../../etc/passwd")"
 same "a name that leads here" 404 "$(code -H "Host: evil.example:$port" "$url")"
 same "localhost is this machine" 200 "$(code -H "Host: localhost:$port" "$url")"
+same "beside 100 connections that stay" 200 \
+  "$(python3 "$here/beside_connections.py" "$port" 100 \
+    curl -s -o body -w '%{http_code}' --max-time 10 "${url}live")"
 same "nothing is taken" 405 "$(code -X POST -d x=1 "$url")"
 same "nobody listens but on the loopback" "127.0.0.1" \
   "$(python3 - "$port" <<'EOP'
