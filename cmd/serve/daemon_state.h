@@ -3,7 +3,8 @@
 // What a running `patchbay serve` says of itself, for `patchbay status`: the file DIR/serve.json,
 // 0600, which is locked while it runs, and goes with it. One daemon a runtime directory.
 //
-//   {"pid": 12, "url": "http://127.0.0.1:9797/metrics", "conf": "…", "rules": 2, "agents": 3, …}
+//   {"pid": 12, "url": "http://127.0.0.1:9797/metrics", "token_file": "…", "conf": "…", "rules": 2,
+//    "agents": 3, …}
 #pragma once
 
 #include <memory>

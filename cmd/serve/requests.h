@@ -2,9 +2,9 @@
 //
 // What is asked of `patchbay serve`, and who may ask:
 //
-//   GET  /metrics    the series                    Bearer TOKEN, where there is a token; else Host
-//   GET  /sd         http_sd: who serves here      has to be an address or localhost, so that no
-//   GET  /           what there is                 name of a foreign page leads here
+//   GET  /metrics    the series                    Bearer TOKEN; with --no-token Host has to be an
+//   GET  /sd         http_sd: who serves here      address or localhost, so that no name of a
+//   GET  /           what there is                 foreign page leads here
 //   POST /alert      what alertmanager posts       Bearer TOKEN, always
 //   GET  /-/healthy  that it runs                  anybody
 #pragma once
@@ -39,7 +39,7 @@ Result<std::string> read_secret(const std::string& path);
 Result<std::string> read_pem(const std::string& path, bool is_secret);
 
 struct ServedThings {
-  std::string token;                     // empty: there is none
+  std::string token;                     // empty: --no-token
   std::function<std::string()> targets;  // what /sd answers
   std::function<std::shared_ptr<const std::string>(const std::string& scraper, Format)> metrics;
   // Null: there is no such hook. Returns what is answered; false: nothing could be done.

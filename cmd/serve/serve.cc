@@ -15,13 +15,14 @@
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
-#include "cmd/common/descriptors.h"
 #include "cmd/common/daemon_conf.h"
+#include "cmd/common/descriptors.h"
 #include "cmd/common/print_file.h"
 #include "cmd/serve/alerts.h"
 #include "cmd/serve/attach_rules.h"
 #include "cmd/serve/collector.h"
 #include "cmd/serve/daemon_state.h"
+#include "cmd/serve/made_token.h"
 #include "cmd/serve/requests.h"
 #include "serve/directory.h"
 
@@ -36,6 +37,7 @@ constexpr int64_t kSweepMs = 1000, kRulesMs = 2000;
 enum Id : int {
   kListen = kFirstOptionId,
   kTokenFile,
+  kNoToken,
   kTlsCert,
   kTlsKey,
   kFileSd,
@@ -54,9 +56,14 @@ constexpr Option kOptions[] = {
      .id = kListen},
     {.name = "token-file",
      .argument = "FILE",
-     .help = "answers those only that send the token in FILE as Authorization: Bearer",
+     .help = "answers those only that send the token in FILE as Authorization: Bearer; the default "
+             "is a new token in serve.token of the runtime directory",
      .more = "FILE is readable by its owner alone.",
      .id = kTokenFile},
+    {.name = "no-token",
+     .help = "answers every user of this machine, who then reads what all these processes count, "
+             "and the texts in their keys",
+     .id = kNoToken},
     {.name = "tls-cert",
      .argument = "FILE",
      .help = "speaks TLS, with the certificates in FILE",
@@ -96,6 +103,7 @@ constexpr Option kOptions[] = {
 struct ServeOptions {
   ListenAddress listen;
   std::string token_file, certificate_file, key_file, file_sd, alert_directory;
+  bool no_token = false;
   std::optional<AlertAction> on_alert;
   SeriesBounds bounds;
   std::string wrong;  // keeps the sentence about an option
@@ -119,6 +127,9 @@ const char* ServeOptions::take(int id, const char* value) {
       on_alert = *parsed;
       return nullptr;
     }
+    case kNoToken:
+      no_token = true;
+      return nullptr;
     case kMostKeys:
       return parse_positive(value, &bounds.most_keys) ? nullptr : "--most-keys takes a number.";
     case kMostSeries:
@@ -135,6 +146,7 @@ const char* ServeOptions::take(int id, const char* value) {
 
 const char* ServeOptions::check() const {
   if (certificate_file.empty() != key_file.empty()) return "--tls-cert and --tls-key go together.";
+  if (no_token && !token_file.empty()) return "--no-token and --token-file exclude each other.";
   if (!listen.is_loopback() && token_file.empty())
     return "An address that others can reach needs --token-file: else anybody reads what runs "
            "here.";
@@ -162,6 +174,7 @@ struct Daemon {
   DaemonConf conf;
   std::string runtime, url;
   std::unique_ptr<DaemonState> state;
+  std::unique_ptr<MadeToken> made_token;  // null: a file of the user's has it, or there is none
   std::unique_ptr<Collector> collector;
   std::unique_ptr<Alerts> alerts;
   std::unique_ptr<RuledProcesses> ruled;
@@ -172,6 +185,7 @@ struct Daemon {
 
   Status start();
   Status start_server();
+  std::string token_file() const;
   void note_state() const;
   void turn();
   int64_t swept_ms = 0, ruled_ms = 0;
@@ -202,6 +216,9 @@ Status Daemon::start_server() {
                        .threads = true};
   if (!options.token_file.empty()) {
     PB_ASSIGN(things.token, read_secret(options.token_file));
+  } else if (!options.no_token) {
+    PB_ASSIGN(made_token, MadeToken::make(runtime));
+    things.token = made_token->text();
   }
   const bool has_tls = !options.certificate_file.empty();
   if (has_tls) {
@@ -234,8 +251,14 @@ Status Daemon::start_server() {
   return {};
 }
 
+// Empty: there is no token.
+std::string Daemon::token_file() const {
+  return made_token ? made_token->path() : options.token_file;
+}
+
 void Daemon::note_state() const {
   state->write("{\"pid\": " + std::to_string(::getpid()) + ", \"url\": " + json_quote(url) +
+               ", \"token_file\": " + json_quote(token_file()) +
                ", \"conf\": " + json_quote(conf.path) + ", \"rules\": " + std::to_string(nr_rules) +
                ", " + collector->state_json() + "}");
 }
@@ -255,6 +278,12 @@ void Daemon::turn() {
   }
 }
 
+std::string who_may_ask(const std::string& token_file) {
+  if (token_file.empty()) return "every user of this machine may ask";
+  return "who asks sends the token in " + token_file +
+         "; prometheus.yml: authorization: {credentials_file: " + token_file + "}";
+}
+
 int serve(Daemon* daemon) {
   if (const Status started = daemon->start(); !started.ok()) return fail("serve", started.error());
   stop_on_interrupt();
@@ -262,6 +291,7 @@ int serve(Daemon* daemon) {
   daemon->note_state();
   const bool is_printed = std::printf("%s\n", daemon->url.c_str()) > 0 && std::fflush(stdout) == 0;
   if (!is_printed) return fail("serve", "the address cannot be printed");
+  std::fprintf(stderr, "[ patchbay serve: %s ]\n", who_may_ask(daemon->token_file()).c_str());
   while (!interrupted()) daemon->turn();
   daemon->server.reset();
   if (!daemon->options.file_sd.empty()) ::unlink(daemon->options.file_sd.c_str());

@@ -22,6 +22,7 @@ token=$(cat "$work/token")
 refused 2 'needs --token-file' --listen 0.0.0.0:0
 refused 2 'needs --token-file' --listen '[::]:0'
 refused 2 'needs --tls-cert' --listen 0.0.0.0:0 --token-file "$work/token"
+refused 2 'exclude each other' --no-token --token-file "$work/token"
 refused 2 'go together' --tls-cert "$work/token"
 refused 2 'on-alert needs --token-file' --on-alert snapshot
 refused 2 'snapshot, keep 10' --on-alert 'rm -rf'
@@ -79,9 +80,16 @@ has "status shows the daemon" "$("$patchbay" status --conf "")" "$url"
 # Requests that are none.
 port=${url#http://127.0.0.1:} port=${port%/metrics}
 code() { curl -s -o "$work/body" -w '%{http_code}' --max-time 60 "$@"; }
-same "a name of a foreign page" 403 "$(code -H 'Host: evil.example' "$url")"
-same "another path" 404 "$(code "${url%metrics}../../etc/passwd" --path-as-is)"
-same "another method" 405 "$(code -X DELETE "$url")"
+allowed() { code -H "Authorization: Bearer $made_token" "$@"; }
+same "the file of the token" 600 "$(stat -c %a "$PATCHBAY_DIR/serve.token")"
+has "it says where the token is" "$(cat "$work/serve.err.$serves")" \
+  "credentials_file: $PATCHBAY_DIR/serve.token"
+for path in metrics sd ''; do same "/$path without it" 401 "$(code "${url%metrics}$path")"; done
+has "and why" "$(cat "$work/body")" 'Bearer TOKEN'
+same "a part of it" 401 "$(code -H "Authorization: Bearer ${made_token%?}" "$url")"
+same "the token" 200 "$(allowed "$url")"
+same "another path" 404 "$(allowed "${url%metrics}../../etc/passwd" --path-as-is)"
+same "another method" 405 "$(allowed -X DELETE "$url")"
 same "an alert without a token" 401 "$(code -d '{}' "${url%metrics}alert")"
 same "healthy" 200 "$(code "${url%metrics}-/healthy")"
 head -c 100000 /dev/urandom >"$work/noise"
@@ -111,6 +119,9 @@ for i in range(100):
     held[-1].sendall(b"GET /metrics HT")
 PYTHON
 check "after 100 that said nothing it answers" wait_for 60 counted
+same "beside 200 that stay it answers" 200 "$(python3 "$here/beside_connections.py" "$port" 200 \
+  curl -s -o "$work/body" -w '%{http_code}' --max-time 10 -H "Authorization: Bearer $made_token" \
+  "$url")"
 
 # A process that is stopped keeps its counts, and the others go on.
 start_counted 300
@@ -123,6 +134,16 @@ kill -STOP "${pids[0]}"
 sleep 0.6
 check "one is stopped: both are shown" both
 kill -CONT "${pids[0]}"
+kill "$serve"
+wait "$serve" 2>/dev/null
+check "the token goes with it" test ! -e "$PATCHBAY_DIR/serve.token"
+
+# Without one, for all users of the machine.
+start_serve --no-token
+has "it says who may ask" "$(cat "$work/serve.err.$serves")" 'every user of this machine'
+check "there is no token" test ! -e "$PATCHBAY_DIR/serve.token"
+same "anybody" 200 "$(code "$url")"
+same "a name of a foreign page" 403 "$(code -H 'Host: evil.example' "$url")"
 kill "$serve"
 wait "$serve" 2>/dev/null
 

@@ -31,7 +31,7 @@ run_counted() {
 # hist PID DEFINITION
 hist() { "$patchbay" write "$1" events/functions/work/trigger "$2" || fail "no histogram in $1"; }
 
-# start_serve OPTION… : sets url and serve.
+# start_serve OPTION… : sets url, serve, and the token that it has made.
 start_serve() {
   serves=$((serves + 1))
   "$patchbay" serve --conf "" --listen 127.0.0.1:0 "$@" >"$work/url.$serves" \
@@ -41,8 +41,9 @@ start_serve() {
   wait_for 30 test -s "$work/url.$serves" ||
     fail "serve does not start: $(cat "$work/serve.err.$serves")"
   url=$(cat "$work/url.$serves")
+  made_token=$(cat "$PATCHBAY_DIR/serve.token" 2>/dev/null)
 }
 # scrape OPTION… : of curl.
-scrape() { curl -sS --max-time 60 "$@" "$url"; }
+scrape() { curl -sS --max-time 60 -H "Authorization: Bearer $made_token" "$@" "$url"; }
 sum() { python3 "$judge" sum "$@"; }
 agents_are() { [[ $(scrape | sum patchbay_serve_agents) == "$1" ]]; }

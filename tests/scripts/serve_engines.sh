@@ -45,6 +45,7 @@ if command -v promtool >/dev/null; then
 fi
 printf '%s\n' 'global: {scrape_interval: 1s, evaluation_interval: 1s}' >>"$site/prometheus.yml"
 start_serve --file-sd "$site/targets/patchbay.json"
+sed -i "s|/run/patchbay/serve.token|$PATCHBAY_DIR/serve.token|" "$site/prometheus.yml"
 if command -v promtool >/dev/null; then
   config=$(promtool check config "$site/prometheus.yml" 2>&1)
   same "promtool takes the configuration" 0 $?
