@@ -2,23 +2,10 @@
 #include "base/unique_fd.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+
 #include <cerrno>
 
 namespace patchbay {
-
-Result<Mapping> Mapping::read_only_file(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return sys_error("open " + path, errno);
-  struct stat status;
-  if (::fstat(fd.get(), &status) != 0) return sys_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode))
-    return sys_error("read " + path, S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
-  if (status.st_size == 0) return Mapping();
-  void* address = ::mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
-  if (address == MAP_FAILED) return sys_error("mmap " + path, errno);
-  return Mapping(address, size_t(status.st_size));
-}
 
 bool read_exactly(int fd, uint64_t offset, void* to, size_t size) {
   auto* at = static_cast<uint8_t*>(to);

@@ -50,8 +50,6 @@ class Mapping {
     return *this;
   }
   ~Mapping() { reset(); }
-  // Maps a whole file read-only. An empty file gives an empty mapping.
-  static Result<Mapping> read_only_file(const std::string& path);
   uint8_t* data() const { return static_cast<uint8_t*>(address_); }
   size_t size() const { return size_; }
   std::span<const uint8_t> bytes() const { return {data(), size_}; }

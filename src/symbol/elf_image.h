@@ -5,9 +5,9 @@
 // from memory, as the dynamic linker has mapped it. All results are views into these bytes.
 //
 // The bytes are not trusted. Each offset, count and length is checked against the bytes, and
-// anything that does not fit is absent. elf_fuzz.cc tests this. (One thing cannot be checked: a
-// file that is truncated in place while it is mapped raises SIGBUS. The program gets it as well,
-// because its code is mapped from the same file.)
+// anything that does not fit is absent. elf_fuzz.cc tests this. They may change while they are
+// read: of a file that is cut short zeros are read (base/mapped_files.h), and no offset is read
+// twice.
 #pragma once
 
 #include <elf.h>
