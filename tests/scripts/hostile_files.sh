@@ -42,6 +42,15 @@ pid=$!
 started $pid
 wait_for 30 "$patchbay" ls $pid
 cut_while preloaded $pid
+# A directory of a process whose user has put a link to another one's buffer there.
+mkdir -m 700 "$PATCHBAY_DIR/12"
+ln -s "$PATCHBAY_DIR/$pid/buffer" "$PATCHBAY_DIR/12/buffer"
+ln -s "$PATCHBAY_DIR/$pid/buffer" own
+check "one's own link to a buffer is followed" in_time "$patchbay" report -i own >report 2>&1
+in_time "$patchbay" report -i "$PATCHBAY_DIR/12" >report 2>&1
+same "that of a process's directory is not" 1 $?
+has "it says why" "$(cat report)" 'no buffer file'
+rm -r "$PATCHBAY_DIR/12"
 kill $pid
 wait $pid 2>/dev/null
 same "preloaded: it has ended as it was told to" 143 $?
@@ -84,6 +93,13 @@ kill $flips
 wait $flips 2>/dev/null
 
 # --- what is no file
+cp whole t.debug
+mv t.c source.c
+mkfifo t.c
+in_time "$patchbay" probe -x ./t -L work7 >said 2>&1
+same "a FIFO as a source file: its lines have no text" 0 $?
+in_time "$patchbay" probe -n -x ./t 'work7;return*' >said 2>&1
+has "nor are they looked through" "$(cat said)" 'is no ordinary file'
 rm t.debug
 mkdir .debug
 mkfifo fifo
