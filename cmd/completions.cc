@@ -307,7 +307,7 @@ complete -c patchbay -f -a '(__patchbay_complete)'
 
 void print_words(const Completions& all) {
   for (const Completion& one : all.found)
-    std::printf("%s\t%s\n", one.text.c_str(), one.description.c_str());
+    std::printf("%s\t%s\n", one_line(one.text).c_str(), one_line(one.description).c_str());
   switch (all.or_else) {
     case Completions::Else::kFiles:
       return (void)std::puts(":files");

@@ -104,6 +104,8 @@ class RemarksOff {
 // Text of a traced process or of a file, made harmless for a terminal: lines stay lines, other
 // control characters become \xNN.
 std::string printable(std::string_view text);
+// The same of a name or a path, which is to stay on its line: a newline becomes \n, a tab \t.
+std::string one_line(std::string_view name);
 
 // --color=auto|always|never, before the sub-command or as an option of it; auto means: a terminal,
 // and neither NO_COLOR nor TERM=dumb. Returns false when `value` is none of the three.

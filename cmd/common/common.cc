@@ -31,7 +31,11 @@ int fail(std::string_view command, std::string_view sentence) {
   return kFailed;
 }
 
-int fail(std::string_view command, const Error& error) { return fail(command, error.message()); }
+// What the system refused is told on one line: a newline in it is one of a name.
+int fail(std::string_view command, const Error& error) {
+  const std::string message = error.message();
+  return fail(command, error.sentence ? message : one_line(message));
+}
 
 int usage_error(std::string_view command, std::string_view sentence) {
   print_message(command, sentence);
@@ -59,6 +63,12 @@ std::string printable(std::string_view text) {
     safe += text[kept];
     text.remove_prefix(kept + 1);
   }
+  return safe;
+}
+
+std::string one_line(std::string_view name) {
+  std::string safe;
+  append_escaped(&safe, name);
   return safe;
 }
 

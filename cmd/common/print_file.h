@@ -15,7 +15,8 @@ void stop_on_closed_output();
 bool interrupted();
 
 // Prints a file. One that waits for events (trace_pipe) is followed until Ctrl-C or the end of the
-// process. Each piece goes out at once, as somebody may look at it.
+// process. Each piece goes out at once, as somebody may look at it. To a terminal its control
+// characters are escaped, as the program has chosen them; a pipe or file gets each byte.
 Status print_file(serve::Client& client, std::string_view path);
 
 }  // namespace patchbay::cmd

@@ -86,7 +86,7 @@ bool parse_command_line(const CommandLine& line, int argc, char** argv, Options*
 }
 
 std::string name_of(int pid) {
-  return "process " + std::to_string(pid) + " (" + printable(exe_of(pid)) + ")";
+  return "process " + std::to_string(pid) + " (" + one_line(exe_of(pid)) + ")";
 }
 
 Status attach_one(int pid, const AttachOptions& options) {

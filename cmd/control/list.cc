@@ -47,11 +47,15 @@ struct Options {
 struct Row {
   std::string text;
   std::vector<std::pair<const char*, std::string>> fields;  // values are JSON already
+  std::vector<std::string> below = {};                      // lines of `text` of its own
 };
 
 void print_rows(const std::vector<Row>& rows, bool json) {
   if (!json) {
-    for (const Row& row : rows) std::printf("%s\n", printable(row.text).c_str());
+    for (const Row& row : rows) {
+      std::printf("%s\n", one_line(row.text).c_str());
+      for (const std::string& line : row.below) std::printf("%s\n", one_line(line).c_str());
+    }
     return;
   }
   std::fputs("[", stdout);
@@ -227,8 +231,8 @@ ProcessFacts facts_of(const serve::ProcessEntry& entry) {
 }
 
 // The buffers of instances, and snapshots, each on a line of its own below its process.
-std::string other_buffers_text(const BufferSource& source) {
-  std::string text;
+std::vector<std::string> other_buffers(const BufferSource& source) {
+  std::vector<std::string> lines;
   for (const BufferPart& part : source.parts) {
     if (part.path == source.top) continue;
     struct stat status = {};
@@ -236,9 +240,9 @@ std::string other_buffers_text(const BufferSource& source) {
     (void)::stat(part.path.c_str(), &status);
     std::snprintf(size, sizeof size, "%26llu KB  ",
                   static_cast<unsigned long long>(status.st_blocks) / 2);
-    text += "\n" + (size + part.path);
+    lines.push_back(size + part.path);
   }
-  return text;
+  return lines;
 }
 
 // All of them as JSON, "" the top one.
@@ -258,8 +262,7 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
   const BufferSource source = has_directory ? source_of_directory(entry.directory) : BufferSource{};
   Row row{text + (has_directory ? entry.directory : "-") + "  " +
               (facts.exe.empty() ? "-" : facts.exe) +
-              (facts.inside ? "  (inside " + std::to_string(facts.inside) + ")" : "") +
-              other_buffers_text(source),
+              (facts.inside ? "  (inside " + std::to_string(facts.inside) + ")" : ""),
           {{"pid", std::to_string(entry.pid)},
            {"state", json_quote(facts.state)},
            {"agent", facts.agent.empty() ? "null" : json_quote(facts.agent)},
@@ -267,7 +270,8 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
            {"has_buffer", entry.has_buffer ? "true" : "false"},
            {"buffer_bytes", std::to_string(entry.buffer_bytes)},
            {"buffers", buffers_json(source)},
-           {"exe", json_quote(facts.exe)}}};
+           {"exe", json_quote(facts.exe)}},
+          other_buffers(source)};
   if (facts.inside) row.fields.emplace_back("inside", std::to_string(facts.inside));
   return row;
 }

@@ -170,7 +170,7 @@ void CountedProcesses::note_last(CountedProcess* member) {
   const std::string loss = member->look_last();
   if (!loss.empty())
     losses_.push_back((is_several() ? "process " + std::to_string(member->pid()) + " (" +
-                                          std::string(base_name(member->exe())) + ") "
+                                          one_line(base_name(member->exe())) + ") "
                                     : "the program ") +
                       loss);
   if (!member->ended() || !taken_.may_grow()) return;

@@ -203,7 +203,7 @@ int delete_probes(const ProbeOptions& options) {
     line.replace(line.find(':'), 1, "/");
     Status removed = options.dry_run ? Status() : target->append("dynamic_events", "-:" + line);
     if (!removed.ok()) return fail("probe", name + ": " + removed.error().message());
-    std::printf("Removed: %s\n", name.c_str());
+    std::printf("Removed: %s\n", one_line(name).c_str());
   }
   return kOk;
 }
@@ -237,7 +237,7 @@ Status add_probe(const ProbeOptions& options, const std::vector<std::string>& ob
       return user_error(written.error().errno_value,
                         has_line ? "\n" + sentence : line + ": " + sentence);
     }
-    std::printf("%s\n", line.c_str());
+    std::printf("%s\n", one_line(line).c_str());
   }
   return {};
 }

@@ -23,9 +23,9 @@ void print_with_source(const FunctionLines& lines, std::istream& source) {
     if (number < lines.first) continue;
     bool can_probe = std::binary_search(lines.lines.begin(), lines.lines.end(), number);
     if (can_probe)
-      std::printf("%7d  %s\n", number - lines.first, text.c_str());
+      std::printf("%7d  %s\n", number - lines.first, printable(text).c_str());
     else
-      std::printf("         %s\n", text.c_str());
+      std::printf("         %s\n", printable(text).c_str());
   }
 }
 
@@ -34,7 +34,7 @@ void print_with_source(const FunctionLines& lines, std::istream& source) {
 int show_lines(SourceProbes& source, const ProbeRequest& request) {
   Result<FunctionLines> lines = source.lines(request);
   if (!lines.ok()) return fail("probe", lines.error());
-  std::printf("<%s@%s:0>\n", lines->function.c_str(), lines->file.c_str());
+  std::printf("<%s@%s:0>\n", one_line(lines->function).c_str(), one_line(lines->file).c_str());
   const Result<std::string> text = read_foreign_file(lines->file, kMostForeignText);
   std::istringstream file(text.ok() ? text.value() : "");
   if (text.ok())
@@ -48,10 +48,11 @@ int show_variables(SourceProbes& source, const ProbeRequest& request) {
   Result<std::vector<VisibleVariables>> places = source.variables(request);
   if (!places.ok()) return fail("probe", places.error());
   for (const VisibleVariables& place : *places) {
-    std::printf("@<%s>\n", place.place.c_str());
+    std::printf("@<%s>\n", one_line(place.place).c_str());
     for (const auto& row : place.rows) {
-      std::printf("        %-23s %-15s %s\n", row.type.c_str(), row.name.c_str(),
-                  row.fetch.empty() ? ("(" + row.why + ")").c_str() : row.fetch.c_str());
+      std::printf("        %-23s %-15s %s\n", one_line(row.type).c_str(),
+                  one_line(row.name).c_str(),
+                  one_line(row.fetch.empty() ? "(" + row.why + ")" : row.fetch).c_str());
     }
     if (place.rows.empty()) std::printf("        (no variables)\n");
   }
@@ -61,7 +62,7 @@ int show_variables(SourceProbes& source, const ProbeRequest& request) {
 int show_functions(SourceProbes& source, const std::string& glob) {
   for (const std::string& name : source.functions()) {
     if (glob.empty() || ::fnmatch(glob.c_str(), name.c_str(), 0) == 0)
-      std::printf("%s\n", name.c_str());
+      std::printf("%s\n", one_line(name).c_str());
   }
   return kOk;
 }
@@ -71,16 +72,17 @@ int show_prototype(const std::vector<std::string>& objects, const std::string& f
   const Prototype found = prototypes.of(function, "");
   switch (found.source) {
     case Prototype::Source::kDebugInfo:
-      std::printf("# debug information of %s\n", found.where.c_str());
+      std::printf("# debug information of %s\n", one_line(found.where).c_str());
       break;
     case Prototype::Source::kFile:
-      std::printf("# %s\n# %s\n", found.where.c_str(), found.declaration.c_str());
+      std::printf("# %s\n# %s\n", one_line(found.where).c_str(),
+                  printable(found.declaration).c_str());
       break;
     case Prototype::Source::kNone:
       std::printf("# nothing says what its arguments are: six words\n");
   }
-  for (const std::string& line : found.lines) std::printf("%s\n", line.c_str());
-  for (const std::string& note : found.notes) std::printf("# %s\n", note.c_str());
+  for (const std::string& line : found.lines) std::printf("%s\n", one_line(line).c_str());
+  for (const std::string& note : found.notes) std::printf("# %s\n", printable(note).c_str());
   return kOk;
 }
 

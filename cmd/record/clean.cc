@@ -52,7 +52,7 @@ void clean_marks(const std::string& runtime, bool dry_run) {
 void clean_kernel(bool dry_run) {
   for (const std::string& name : remove_kernel_leftovers(dry_run))
     std::printf("%s %s of the kernel's tracefs: its recording has ended\n",
-                dry_run ? "would remove" : "removed", name.c_str());
+                dry_run ? "would remove" : "removed", one_line(name).c_str());
 }
 
 // Lines of the kernel's uprobe_events that killed mirrors have left.

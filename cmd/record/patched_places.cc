@@ -15,6 +15,7 @@
 #include "attach/process_maps.h"
 #include "attach/tracing.h"
 #include "base/unique_fd.h"
+#include "cmd/common/commands.h"
 #include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 
@@ -84,7 +85,7 @@ Status PatchedPlaces::check(const std::string& file, uint64_t offset, bool is_32
     if (!user.has_agent && is_uprobe({found, length}, wanted, is_32_bit)) continue;
     const std::string pid = std::to_string(user.pid);
     return user_error(
-        EBUSY, what + ": process " + pid + " (" + exe_of(user.pid) +
+        EBUSY, what + ": process " + pid + " (" + one_line(exe_of(user.pid)) +
                    ") has other code there than its file. A tracer has patched it, and a uprobe "
                    "would break it. " +
                    (user.has_agent ? "The process carries Patchbay's agent: record it with -p " +

@@ -21,7 +21,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr int kTo = kFirstOptionId, kFrom = kTo + 1, kUntil = kTo + 2, kCompress = kTo + 3,
-              kInstants = kTo + 4, kCounter = kTo + 5;
+              kInstants = kTo + 4, kCounter = kTo + 5, kFormulas = kTo + 6;
 constexpr Option kOptions[] = {
     {.name = "to",
      .argument = "FORMAT",
@@ -60,6 +60,14 @@ constexpr Option kOptions[] = {
      .argument = "zstd|gzip",
      .help = "compresses the output (perfetto, chrome, csv, jsonl); Perfetto opens both",
      .id = kCompress},
+    {.name = "formulas",
+     .argument = "keep|quote",
+     .help = "csv: puts an apostrophe before texts that a spreadsheet would take for formulas "
+             "(quote), or keeps them as they are (the default)",
+     .more = "Such a text begins with =, +, - or @ and is no number. The traced program chooses "
+             "it: give quote for a file that a spreadsheet opens. Programs that read the file get "
+             "the exact text with keep.",
+     .id = kFormulas},
     {.name = "instants",
      .help = "perfetto: shows single events on their thread's track, too",
      .more = "Without it they are in the tracks of ftrace events by CPU, and in the table "
@@ -112,6 +120,9 @@ const char* take_option(int id, const char* value, ExportOptions* options) {
       options->settings.compression =
           text == "gzip" ? ExportCompression::kGzip : ExportCompression::kZstd;
       return text == "gzip" || text == "zstd" ? nullptr : "--compress takes zstd or gzip.";
+    case kFormulas:
+      options->settings.quote_formulas = text == "quote";
+      return text == "quote" || text == "keep" ? nullptr : "--formulas takes keep or quote.";
     case kInstants:
       options->settings.instants = true;
       return nullptr;
@@ -225,7 +236,8 @@ int run(ExportOptions& options) {
   if (!status.ok()) return fail("export", status.error());
   print_lost(losses);
   print_notes((*source)->stats(), (*source)->meta());
-  for (const std::string& note : notes) std::fprintf(stderr, "patchbay export: %s\n", note.c_str());
+  for (const std::string& note : notes)
+    std::fprintf(stderr, "patchbay export: %s\n", printable(note).c_str());
   const unsigned long long events = (*source)->stats().events;
   if (options.settings.path != "-")
     std::fprintf(stderr, "patchbay export: %llu event%s in %s\n", events, events == 1 ? "" : "s",

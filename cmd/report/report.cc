@@ -303,7 +303,7 @@ void print_damages(const TraceInput& input, const ReportTotals& totals) {
     for (const auto& cpu : buffer.cpus)
       if (cpu.cut)
         std::fprintf(stderr, "patchbay report: %s is cut short: the end of CPU %u is missing\n",
-                     input.path.c_str(), cpu.cpu);
+                     one_line(input.path).c_str(), cpu.cpu);
 }
 
 // What stands above the events of a buffer.

@@ -125,7 +125,7 @@ void print_rows(const std::vector<Row>& rows, const std::string& runtime, const 
     std::printf("%9d %-9s %-10s %6zu %6zu %12llu %10llu  %s\n", row.pid, row.state.c_str(),
                 row.arrival.c_str(), row.events.size(), row.nr_histograms,
                 static_cast<unsigned long long>(row.recorded),
-                static_cast<unsigned long long>(row.lost), printable(base_name(row.exe)).c_str());
+                static_cast<unsigned long long>(row.lost), one_line(base_name(row.exe)).c_str());
 }
 
 int status(const DaemonConf& conf, bool json) {

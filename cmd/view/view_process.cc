@@ -57,13 +57,13 @@ int view_process(int pid, uint16_t port, LiveChoice choice) {
       std::printf("%s\n", (*server)->url().c_str()) > 0 && std::fflush(stdout) == 0;
   if (!is_printed) return fail("view", "the address of the page cannot be printed");
   std::fprintf(stderr, "[ patchbay view: %s at this address, on this machine only; Ctrl-C ends ]\n",
-               process.name().c_str());
+               one_line(process.name()).c_str());
   for (bool has_ended = false; !interrupted();) {
     (*server)->run(kLookMs);
     if (has_ended || !target.ended()) continue;
     has_ended = true;
     std::fprintf(stderr, "[ patchbay view: %s has ended; the page stays until Ctrl-C ]\n",
-                 process.name().c_str());
+                 one_line(process.name()).c_str());
   }
   return kOk;
 }

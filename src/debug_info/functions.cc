@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <set>
 
+#include "output/trace_line.h"
 #include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
 
@@ -229,16 +230,18 @@ Status FunctionFinder::check_one_name(std::vector<FunctionInstance>* found) cons
 }
 
 Error FunctionFinder::no_function() {
+  std::string object;
+  append_escaped(&object, info_.name());
   if (!declarations_.empty() && !file_.empty() && has_other_file_)
-    return user_error(ENOENT, "The function '" + asked_ + "' of " + info_.name() +
+    return user_error(ENOENT, "The function '" + asked_ + "' of " + object +
                                   " does not stand in a file " + file_ + ".");
   if (!declarations_.empty()) {
-    return user_error(ENOENT, "The function '" + asked_ + "' is declared in " + info_.name() +
+    return user_error(ENOENT, "The function '" + asked_ + "' is declared in " + object +
                                   ", but has no code there: it is defined in another object, or "
                                   "the compiler has left it out.");
   }
   std::string sentence =
-      "There is no function '" + asked_ + "' in the debug information of " + info_.name();
+      "There is no function '" + asked_ + "' in the debug information of " + object;
   if (nr_answers_with_near_++ >= kMostAnswersWithNear) return user_error(ENOENT, sentence + ".");
   const std::vector<std::string>& all = names();
   std::vector<std::string_view> candidates;

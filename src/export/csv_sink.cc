@@ -2,7 +2,8 @@
 //
 // CSV (RFC 4180): a head, then a row an event. A recording where one kind of events is chosen has
 // a column a field; otherwise the column `fields` has them as a JSON object, because each kind has
-// others. Control characters and bytes that are not UTF-8 are escaped as \n, \xNN.
+// others. Control characters and bytes that are not UTF-8 are escaped as \n, \xNN. A text that a
+// spreadsheet would take for a formula gets an apostrophe where that is asked (--formulas quote).
 //
 //   ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns,fields,stack
 //
@@ -17,10 +18,18 @@
 namespace patchbay {
 namespace {
 
+// What a spreadsheet would reckon instead of showing it. A number is not: -5 is what it is.
+bool is_formula(std::string_view text) {
+  if (text.empty() || std::string_view("=+-@").find(text[0]) == text.npos) return false;
+  const bool is_number = text[0] != '=' && text[0] != '@' && text.size() > 1 &&
+                         text.find_first_not_of("0123456789.", 1) == text.npos;
+  return !is_number;
+}
+
 class CsvSink : public ExportSink {
  public:
-  explicit CsvSink(std::unique_ptr<ExportWriter> writer)
-      : writer_(std::move(writer)), out_(writer_->out()) {}
+  CsvSink(std::unique_ptr<ExportWriter> writer, bool quote_formulas)
+      : writer_(std::move(writer)), out_(writer_->out()), quote_formulas_(quote_formulas) {}
 
   Status begin(const ExportMeta& meta, ExportSource* source) override {
     meta_ = &meta;
@@ -60,6 +69,7 @@ class CsvSink : public ExportSink {
   // ,text   or   ,"text with "" and commas"
   void put_text(std::string_view raw) {
     clean_.clear();
+    if (quote_formulas_ && is_formula(raw)) clean_ += '\'';
     append_escaped(&clean_, raw);
     *out_ += ',';
     if (clean_.find_first_of(",\" ") == clean_.npos) {
@@ -128,6 +138,7 @@ class CsvSink : public ExportSink {
 
   std::unique_ptr<ExportWriter> writer_;
   std::string* const out_;
+  const bool quote_formulas_;
   const ExportMeta* meta_ = nullptr;
   ExportSource* source_ = nullptr;
   const ExportSchema* only_ = nullptr;
@@ -138,7 +149,7 @@ class CsvSink : public ExportSink {
 
 Result<std::unique_ptr<ExportSink>> make_csv_sink(const ExportSettings& settings) {
   PB_ASSIGN(auto writer, ExportWriter::open(settings.path, settings.compression));
-  return std::unique_ptr<ExportSink>(new CsvSink(std::move(writer)));
+  return std::unique_ptr<ExportSink>(new CsvSink(std::move(writer), settings.quote_formulas));
 }
 
 }  // namespace patchbay

@@ -17,6 +17,7 @@ struct ExportSettings {
   std::string path;  // "-": standard output
   ExportCompression compression = ExportCompression::kNone;
   bool instants = false;              // --instants
+  bool quote_formulas = false;        // --formulas quote
   std::vector<std::string> counters;  // --counter: "EVENT.FIELD", "SYSTEM:EVENT.FIELD"
 };
 

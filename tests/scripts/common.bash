@@ -27,7 +27,7 @@ checks=0 failures=0
 # start_time PID : in clock ticks since boot; empty when there is no such process.
 start_time() {
   local line fields
-  { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 0
+  line=$(cat "/proc/$1/stat" 2>/dev/null) || return 0  # the name of a thread may have a newline
   read -ra fields <<<"${line##*) }"
   echo "${fields[19]}"
 }
