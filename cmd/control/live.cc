@@ -9,6 +9,7 @@
 
 #include "cmd/common/print_file.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/record/file_options.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"
@@ -243,9 +244,8 @@ Status extract(Client& client, const LiveOptions& options) {
   PB_ASSIGN(TraceDatResult result, (*recording)->finish());
   std::printf("%llu events in %s\n",
               static_cast<unsigned long long>((*recording)->events() - result.events_lost),
-              record.output.c_str());
-  if (result.pages_lost == 0) return {};
-  return sys_error("write " + record.output, result.error ? result.error : EIO);
+              one_line(record.output).c_str());
+  return saved_whole(result, record.output);
 }
 
 // --- command line

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
@@ -169,12 +170,12 @@ class Output {
   Status open(const std::string& path) {
     path_ = path;
     if (path.empty()) return {};
-    owned_.reset(std::fopen(path.c_str(), "we"));
-    if (!owned_) return sys_error("write " + path, errno);
-    file_ = owned_.get();
+    PB_ASSIGN(file_, open_output_stream(path));
+    owned_.reset(file_);
     return {};
   }
   std::FILE* file() const { return file_; }
+  Status finish() const { return owned_ ? finish_output_stream(owned_.get(), path_) : Status(); }
   // Writes what is there, and empties it.
   Status write(std::string* text) {
     const bool is_written = std::fwrite(text->data(), 1, text->size(), file_) == text->size() &&
@@ -215,6 +216,7 @@ int calls(CallsOptions options) {
   const bool has_all = !written.ok() || programs.print_notes();
   const int status = programs.end();
   if (!written.ok()) return fail("calls", written.error());
+  if (const Status found = output.finish(); !found.ok()) return fail("calls", found.error());
   return status == kOk && !has_all ? kFailed : status;
 }
 

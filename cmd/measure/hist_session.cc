@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/monotonic_clock.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
@@ -18,7 +18,7 @@ namespace patchbay::cmd {
 namespace {
 
 std::string process_text(const CountedProcess& member) {
-  return "process " + std::to_string(member.pid()) + " " + printable(member.exe()) +
+  return "process " + std::to_string(member.pid()) + " " + one_line(member.exe()) +
          (member.ended() ? " (has ended)" : "");
 }
 
@@ -150,12 +150,7 @@ std::string HistSession::result(const Show& show) const {
 }
 
 Status HistSession::write_result(const std::string& text) const {
-  std::FILE* file = target_.output.empty() ? stdout : std::fopen(target_.output.c_str(), "we");
-  if (!file) return sys_error("write " + target_.output, errno);
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool is_whole = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0;
-  if (is_written && is_whole) return {};
-  return sys_error("write " + (file == stdout ? "standard output" : target_.output), errno);
+  return write_output(target_.output, text);
 }
 
 void HistSession::say(const std::vector<std::string>& sentences) const {

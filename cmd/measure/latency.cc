@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
@@ -292,13 +293,8 @@ int latency_off_cpu(const LatencyOptions& options) {
   const std::string text = options.target.json ? off_cpu_json(start, end, latency)
                                                : start + " -> " + (end.empty() ? "return" : end) +
                                                      "\n" + off_cpu_text(latency);
-  FILE* out =
-      options.target.output.empty() ? stdout : std::fopen(options.target.output.c_str(), "we");
-  if (!out) return fail("latency", sys_error("open " + options.target.output, errno));
-  const bool is_written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-  const bool is_closed = (out == stdout ? std::fflush(out) : std::fclose(out)) == 0;
-  if (!is_written || !is_closed) return fail("latency", sys_error("write the result", errno));
-  return status;
+  const Status written = write_output(options.target.output, text);
+  return written.ok() ? status : fail("latency", written.error());
 }
 
 }  // namespace

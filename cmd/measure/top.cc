@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "base/monotonic_clock.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
@@ -520,9 +521,11 @@ int top(const TopOptions& options) {
   const bool for_files = options.once || options.json || !options.output.empty();
   const bool screen = !for_files && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> own(nullptr, std::fclose);
-  if (!options.output.empty()) own.reset(std::fopen(options.output.c_str(), "we"));
-  if (!options.output.empty() && !own)
-    return fail("top", sys_error("write " + options.output, errno));
+  if (!options.output.empty()) {
+    Result<std::FILE*> file = open_output_stream(options.output);
+    if (!file.ok()) return fail("top", file.error());
+    own.reset(*file);
+  }
   TopProcesses processes(options);
   const bool has_several = processes.is_several();
   if (has_several) stop_on_interrupt();  // between two there is something to take back
@@ -541,6 +544,9 @@ int top(const TopOptions& options) {
     remark("no process is " + processes.waits_for() + " yet: those that come are profiled");
   }
   const int status = screen ? show_screen(top) : print_tables(top, own ? own.get() : stdout);
+  if (own)
+    if (Status found = finish_output_stream(own.get(), options.output); !found.ok())
+      return fail("top", found.error());
   say_news(top);
   for (const std::string& sentence : processes.take_about_executed())
     std::fprintf(stderr, "patchbay top: %s\n", printable(sentence).c_str());

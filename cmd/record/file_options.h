@@ -37,6 +37,9 @@ inline const char* take_file_option(int id, std::string_view value, FileOptions*
 
 // An error where the disk was too small for some events.
 inline Status saved_whole(const TraceDatResult& file, const std::string& path) {
+  if (!file.moved_to.empty())
+    return user_error(ENOENT, path + " was removed or replaced meanwhile: the recording is in " +
+                                  file.moved_to + ".");
   if (file.error == 0) return {};
   return user_error(file.error, path + ": " + std::to_string(file.events_lost) +
                                     " events could not be saved: " + std::strerror(file.error) +

@@ -304,10 +304,10 @@ void FollowedPrograms::close() {
 }
 
 // The first part is the output itself, until another file takes its place.
-Result<MergeResult> FollowedPrograms::finish(const Recording& first) {
+Result<MergeResult> FollowedPrograms::finish(const Recording& first, const std::string& moved_to) {
   Image* const top = images_.front().get();
   top->events = first.events();
-  const std::string output = parts_.output();
+  const std::string output = moved_to.empty() ? parts_.output() : moved_to;
   top->part.path = output;
   std::vector<MergedPart> parts;
   for (const std::unique_ptr<Image>& image : images_) parts.push_back(image->part);

@@ -79,7 +79,7 @@ class FollowedPrograms {
   bool has_more() const;
   // After close(): the file of the first program becomes that of all. On an error the parts stay,
   // and it says so.
-  Result<MergeResult> finish(const Recording& first);
+  Result<MergeResult> finish(const Recording& first, const std::string& moved_to);
   FollowedTotals totals(const Recording& first) const;
   const std::vector<NotFollowed>& not_followed() const { return not_followed_; }
   // Programs that were not followed either, but have not found the room to say which they are.

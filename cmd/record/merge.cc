@@ -32,7 +32,7 @@ int merge(const MergeOptions& options) {
   if (!merged.ok()) return fail("merge", merged.error());
   (*lock)->keep();
   for (const std::string& note : merged->notes) remark(note);
-  std::printf("%s: %llu events of %zu recordings, %s\n", options.output.c_str(),
+  std::printf("%s: %llu events of %zu recordings, %s\n", one_line(options.output).c_str(),
               static_cast<unsigned long long>(merged->events), parts.size(),
               size_text(merged->file.bytes).c_str());
   const Status saved = saved_whole(merged->file, options.output);

@@ -399,7 +399,8 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
     note(std::to_string(unhooked) +
          " calls have no return and are in no graph: their callers' code walks its own stack by "
          "return addresses (code made at run time, V8, OCaml, Go)");
-  if (!executed.empty()) note("the program has executed " + executed + ", which is not recorded");
+  if (!executed.empty())
+    note("the program has executed " + one_line(executed) + ", which is not recorded");
   if (size_t forked = forked_processes(recording, child.pid())) {
     note(std::to_string(forked) + (forked == 1 ? " forked process is" : " forked processes are") +
          " in the file, too" + (followed ? "" : "; programs that they executed are not"));
@@ -413,20 +414,21 @@ void remove_process_directory(const std::string& directory) {
   std::filesystem::remove_all(directory, ignored);
 }
 
-int finish_followed(Recording& recording, const RecordOptions& options,
+int finish_followed(Recording& recording, const TraceDatResult& first, const RecordOptions& options,
                     FollowedPrograms& followed) {
-  Result<MergeResult> merged = followed.finish(recording);
+  Result<MergeResult> merged = followed.finish(recording, first.moved_to);
   if (!merged.ok()) {
     for (const std::string& failure : followed.failures()) note(failure);
     return fail(options.command, merged.error());
   }
+  merged->file.was_removed = first.was_removed;
   const FollowedTotals totals = followed.totals(recording);
   if (!options.quiet) {
     print_summary(recording, totals, merged->file, options.output);
     print_followed(followed, totals);
     for (const std::string& sentence : merged->notes) note(sentence);
   }
-  return kOk;
+  return report_place(options.command, merged->file, options.output) ? kOk : kFailed;
 }
 
 // Events that the first program did not have, and no other one had. True: there are none.
@@ -450,9 +452,12 @@ int finish(Recording& recording, const TracedChild& child, const Outcome& outcom
     return fail(options.command, "What is left of the recording is in " + directory +
                                      "; patchbay recover reads it.");
   }
+  const bool has_more = followed && followed->has_more();
+  const TraceDatResult first = *result;
+  if (has_more) result->was_removed = false, result->moved_to.clear();  // another file comes there
   bool saved = report_disk(options.command, *result, recording, options.output);
-  if (followed && followed->has_more()) {
-    const int merged = finish_followed(recording, options, *followed);
+  if (has_more) {
+    const int merged = finish_followed(recording, first, options, *followed);
     saved = saved && merged == kOk;
   } else if (!options.quiet) {
     print_summary(recording, *result, options.output);
@@ -510,7 +515,7 @@ Status start_program(const RecordOptions& options, Session* session) {
 
 void say_what_is_awaited(const std::string& exe, const std::vector<std::string>& missing) {
   for (const std::string& name : missing)
-    note(std::string(base_name(exe)) + " has no '" + name +
+    note(one_line(base_name(exe)) + " has no '" + name +
          "': it is waited for in the programs that are executed");
 }
 
@@ -601,7 +606,7 @@ void say_refused_returns(const RecordOptions& options, serve::Client& client) {
   std::vector<std::string> lines = split_lines(*text);
   note(lines[0].substr(2) + " and are in no graph" + (options.verbose ? ":" : " (-v names them)"));
   for (size_t i = 1; options.verbose && i < lines.size(); i++)
-    std::fprintf(stderr, "  %s\n", lines[i].c_str());
+    std::fprintf(stderr, "  %s\n", printable(lines[i]).c_str());
 }
 
 Result<std::vector<RecordedBuffer>> open_buffers(const TraceRequest& request, serve::Client& client,

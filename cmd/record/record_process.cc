@@ -76,7 +76,7 @@ int finish(Recording& recording, bool stopped, bool answers, const std::string& 
     std::string ended = answers ? "; " + name + " goes on" : "";
     const std::string now = exe_of(options.pid);
     if (!stopped && !now.empty() && now != exe)
-      note(name + " has executed " + now + ", which is not recorded");
+      note(name + " has executed " + one_line(now) + ", which is not recorded");
     else
       note(stopped ? "recording has stopped" + ended : name + " has ended");
   }
@@ -129,7 +129,7 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
   const std::string exe = exe_of(options.pid);
   lock.keep();
   if (attachment.is_ours() && !options.quiet)
-    note("attached to " + std::to_string(options.pid) + " (" + printable(program_name(exe)) +
+    note("attached to " + std::to_string(options.pid) + " (" + one_line(program_name(exe)) +
          "); Ctrl-C ends the recording");
   bool stopped = record_until_told(**recording, client, signals, options.quiet);
   const std::vector<std::string> off = switched_off(options.request, client);

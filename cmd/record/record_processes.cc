@@ -408,6 +408,7 @@ int RecordedProcesses::finish(OutputLock* lock) {
   if (!is_saved) (void)fail(options_.command, output + ": the disk took not all of the events.");
   // Who is told to end before all were looked at cannot know what nobody has.
   const bool is_right = !has_begun_ || say_what_nobody_has();
+  is_saved = report_place(options_.command, merged->file, options_.output) && is_saved;
   return is_right && is_saved ? kOk : kFailed;
 }
 

@@ -93,7 +93,7 @@ void note(const std::string& text) {
 
 std::string counted(const std::vector<std::string>& texts) {
   std::map<std::string, size_t> counts;
-  for (const std::string& text : texts) counts[text]++;
+  for (const std::string& text : texts) counts[one_line(text)]++;
   std::vector<std::pair<size_t, std::string>> sorted;
   for (const auto& [text, count] : counts) sorted.emplace_back(count, text);
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -117,8 +117,8 @@ uint64_t print_line(const SummaryFigures& figures, const TraceDatResult& result,
     lost += counts.overwritten + counts.dropped;
   }
   note(std::to_string(*events - result.events_lost) + " events, " + size_text(result.bytes) +
-       " in " + output + "; lost " + std::to_string(lost) + " (" +
-       per_cpu_text(figures.by_ring, figures.nr_cpus) + ")");
+       " in " + (result.moved_to.empty() ? output : result.moved_to) + "; lost " +
+       std::to_string(lost) + " (" + per_cpu_text(figures.by_ring, figures.nr_cpus) + ")");
   return lost;
 }
 
@@ -195,9 +195,22 @@ std::vector<std::string> recorded_texts(const TraceRequest& request, const Recor
   return texts;
 }
 
+bool report_place(std::string_view command, const TraceDatResult& result,
+                  const std::string& output) {
+  if (!result.moved_to.empty()) {
+    fail(command, output + " was removed or replaced meanwhile: the recording is in " +
+                      result.moved_to + ".");
+    return false;
+  }
+  if (result.was_removed)
+    remark(output + " was removed meanwhile; it is written again, as a whole");
+  return true;
+}
+
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output) {
-  if (result.events_lost == 0 && result.pages_lost == 0) return true;
+  const bool is_in_place = report_place(command, result, output);
+  if (result.events_lost == 0 && result.pages_lost == 0) return is_in_place;
   fail(command, output + ": " + std::strerror(result.error ? result.error : EIO) + "; " +
                     std::to_string(recording.events() - result.events_lost) +
                     " events are saved in it, " + std::to_string(result.events_lost) + " are not.");

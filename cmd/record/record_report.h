@@ -45,7 +45,10 @@ void print_summary(const Recording& recording, const TraceDatResult& result,
 // The same of a recording of several programs, whose first one `recording` is.
 void print_summary(const Recording& recording, const FollowedTotals& totals,
                    const TraceDatResult& result, const std::string& output);
-// Says what is lost when the disk is full or fails. True when everything is saved.
+// Says where the file is, if that is not where it was to be. True: it is there.
+bool report_place(std::string_view command, const TraceDatResult& result,
+                  const std::string& output);
+// Says this, and what is lost when the disk is full or fails. True when everything is saved.
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,
                  const std::string& output);
 // Why nothing was recorded, or nothing of a function or probe that was asked for: a note for each.

@@ -92,8 +92,7 @@ Result<std::unique_ptr<UprobeEvent>> make_event(const std::string& line, bool is
                      : UprobeEvent::of_probe(line, program);
 }
 
-Status define_event(const EventRequest& event, UprobeRecording& recording,
-                    PatchedPlaces* patched) {
+Status define_event(const EventRequest& event, UprobeRecording& recording, PatchedPlaces* patched) {
   UprobeProgram& program = recording.program();
   const EventRequest::Kind kind = event.kind();
   const bool is_function = kind == EventRequest::Kind::kFunction;
@@ -236,8 +235,9 @@ void print_summary(const UprobeRecording& recording, const TraceDatResult& resul
     per_cpu += (cpu ? ", cpu" : "cpu") + std::to_string(cpu) + " " +
                std::to_string(recording.counts()[cpu].lost);
   const uint64_t events = recording.nr_events() - result.events_lost, lost = recording.nr_lost();
-  note(std::to_string(events) + " events, " + size_text(result.bytes) + " in " + output +
-       "; lost " + std::to_string(lost) + " (" + per_cpu + ")");
+  note(std::to_string(events) + " events, " + size_text(result.bytes) + " in " +
+       (result.moved_to.empty() ? output : result.moved_to) + "; lost " + std::to_string(lost) +
+       " (" + per_cpu + ")");
   if (lost > (events + lost) / 100)
     note("the buffer of a CPU (" + size_text(recording.ring_bytes()) +
          ") was full: give it more (-b), or record less");
@@ -264,7 +264,7 @@ void print_notes(const RecordOptions& options, const Session& session) {
   if (!session.stopped)
     note(name + " has ended");
   else if (!now.empty() && now != session.exe)
-    note(name + " has executed " + now + ", which is not recorded");
+    note(name + " has executed " + one_line(now) + ", which is not recorded");
   else
     note("recording has stopped; " + name + " goes on");
 }
@@ -273,8 +273,9 @@ int finish(const RecordOptions& options, Session* session) {
   Result<TraceDatResult> result = session->recording->finish(session->pid);
   if (!result.ok()) return fail(options.command, result.error());
   const uint64_t events = session->recording->nr_events();
-  const bool saved = result->events_lost == 0 && result->pages_lost == 0;
-  if (!saved)
+  const bool is_whole = result->events_lost == 0 && result->pages_lost == 0;
+  const bool saved = report_place(options.command, *result, options.output) && is_whole;
+  if (!is_whole)
     fail(options.command,
          options.output + ": " + std::strerror(result->error ? result->error : EIO) + "; " +
              std::to_string(events - result->events_lost) + " events are saved in it, " +

@@ -41,6 +41,13 @@ std::string kernel_buffer_name(const TraceDatOptions& options) {
 Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> buffers,
                                                    const std::string& path, int version,
                                                    KernelPart kernel) {
+  PB_ASSIGN(OutputFile file, OutputFile::open(path, O_RDWR | O_TRUNC, 0644));
+  return open(std::move(buffers), std::move(file), version, std::move(kernel));
+}
+
+Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> buffers,
+                                                   OutputFile file, int version,
+                                                   KernelPart kernel) {
   const BufferFile& top = *buffers.front().file;
   TraceDatOptions options;
   options.version = version;
@@ -60,7 +67,7 @@ Result<std::unique_ptr<Recording>> Recording::open(std::vector<RecordedBuffer> b
     options.instances.push_back({kernel_buffer_name(options), kernel_page_size(options)});
     options.nr_cpus = std::max(options.nr_cpus, kernel.events->nr_cpus());
   }
-  PB_ASSIGN(std::unique_ptr<TraceDatWriter> writer, TraceDatWriter::open(path, options));
+  PB_ASSIGN(std::unique_ptr<TraceDatWriter> writer, TraceDatWriter::open(std::move(file), options));
   std::unique_ptr<Recording> recording(new Recording());
   recording->counts_.resize(options.nr_cpus);
   recording->by_buffer_.assign(buffers.size(), std::vector<RingCounts>(options.nr_cpus));
@@ -327,15 +334,10 @@ Result<std::unique_ptr<OutputLock>> OutputLock::take(const std::string& path) {
                       "A trace.dat cannot be written to standard output (-o -): its head is "
                       "completed at the end. Choose a file; ./- is one of that name.");
   std::unique_ptr<OutputLock> lock(new OutputLock());
-  lock->path_ = path;
-  lock->fd_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  lock->remove_ = lock->fd_.valid();
   // O_NONBLOCK: a FIFO of that name must not hang us.
-  if (!lock->fd_.valid() && errno == EEXIST) {
-    lock->fd_.reset(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-  }
-  if (!lock->fd_.valid()) return sys_error("write " + path, errno);
-  if (::flock(lock->fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+  PB_ASSIGN(lock->file_, OutputFile::open(path, O_RDWR | O_NONBLOCK, 0644));
+  lock->remove_ = lock->file_.is_made();
+  if (::flock(lock->file_.fd(), LOCK_EX | LOCK_NB) != 0) {
     lock->remove_ = false;
     return user_error(
         EBUSY, path + " is being written by another recording; choose another file with -o.");
@@ -344,7 +346,7 @@ Result<std::unique_ptr<OutputLock>> OutputLock::take(const std::string& path) {
 }
 
 OutputLock::~OutputLock() {
-  if (remove_) ::unlink(path_.c_str());
+  if (remove_) file_.remove();
 }
 
 }  // namespace patchbay::cmd

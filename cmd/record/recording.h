@@ -50,6 +50,9 @@ class Recording {
   static Result<std::unique_ptr<Recording>> open(std::vector<RecordedBuffer> buffers,
                                                  const std::string& path, int version,
                                                  KernelPart kernel = {});
+  static Result<std::unique_ptr<Recording>> open(std::vector<RecordedBuffer> buffers,
+                                                 OutputFile file, int version,
+                                                 KernelPart kernel = {});
   // Null: there are none. Whose events it gets, and its start, are the caller's.
   KernelEvents* kernel() const { return kernel_.get(); }
   // Makes one turn over all CPUs. It is bounded, so that a fast writer cannot keep us. Returns how
@@ -115,8 +118,7 @@ class OutputLock {
 
  private:
   OutputLock() = default;
-  UniqueFd fd_;
-  std::string path_;
+  OutputFile file_;
   bool remove_ = false;
 };
 

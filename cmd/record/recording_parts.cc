@@ -22,7 +22,7 @@ uint64_t RecordedPart::lost() const {
 }
 
 std::string sentence_of(const MergedPart& part) {
-  return std::string(base_name(part.exe)) + " (" + std::to_string(part.pid) + "): " + part.note;
+  return one_line(base_name(part.exe)) + " (" + std::to_string(part.pid) + "): " + part.note;
 }
 
 void add_counts(const std::vector<RingCounts>& counts, std::vector<RingCounts>* sum) {
@@ -40,6 +40,7 @@ Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,
   std::error_code error;
   parts.output_ = std::filesystem::canonical(options.output, error).string();
   struct stat status;
+  PB_ASSIGN(parts.place_, OutputPlace::of(options.output));
   if (error || ::stat(parts.output_.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
     return user_error(EINVAL, what + " takes an ordinary file as its output, which " +
                                   options.output + " is not.");
@@ -50,11 +51,12 @@ Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,
 
 Status RecordingParts::open(RecordedPart* part, std::vector<RecordedBuffer> buffers,
                             size_t number) const {
-  const std::string path =
-      output_ + "." + std::to_string(part->part.pid) + "-" + std::to_string(number) + ".part";
-  PB_ASSIGN(part->recording, Recording::open(std::move(buffers), path, version_));
-  part->part.path = path;
-  (void)::chmod(path.c_str(), mode_);
+  PB_ASSIGN(OutputFile file, OutputFile::beside(place_, ".part", mode_,
+                                                "." + std::to_string(part->part.pid) + "-" +
+                                                    std::to_string(number)));
+  file.keep();
+  part->part.path = file.path();
+  PB_ASSIGN(part->recording, Recording::open(std::move(buffers), std::move(file), version_));
   return {};
 }
 
@@ -68,6 +70,7 @@ void RecordingParts::finish(RecordedPart* part, const TraceRequest& request) con
   } else if (result->events_lost) {
     part->part.note = std::to_string(result->events_lost) + " events did not fit on the disk";
   }
+  if (result.ok() && !result->moved_to.empty()) part->part.path = result->moved_to;
   part->not_saved = result.ok() ? result->events_lost : part->recording->events();
   const Status& followed = part->recording->followed();
   if (!followed.ok() && part->part.note.empty()) part->part.note = followed.error().message();
@@ -89,22 +92,23 @@ void RecordingParts::remove(const RecordedPart& part) const {
 Result<MergeResult> RecordingParts::merge(const std::vector<MergedPart>& parts,
                                           const std::vector<NotFollowed>& not_followed,
                                           const std::string& what_stays) const {
-  const std::string whole = output_ + ".merged";
-  Result<MergeResult> merged = merge_trace_dats(parts, not_followed, whole, version_);
+  // Where the directory of the output has been removed the file stands elsewhere.
+  Result<OutputFile> whole = OutputFile::beside(place_, ".merged", mode_);
+  const bool is_elsewhere = !whole.ok() && whole.error().errno_value == ENOENT;
+  if (is_elsewhere) whole = OutputFile::elsewhere(place_);
+  if (!whole.ok()) return user_error(EIO, whole.error().message() + "; " + what_stays);
+  Result<MergeResult> merged = merge_trace_dats(parts, not_followed, &*whole, version_);
   std::string why = merged.ok() ? "" : merged.error().message();
   if (merged.ok() && (merged->file.events_lost || merged->file.pages_lost))
     why = std::string("there is no room for one file (") +
           std::strerror(merged->file.error ? merged->file.error : EIO) + ")";
-  struct stat status;
-  if (why.empty() && ::stat(output_.c_str(), &status) == 0) {
-    (void)!::chown(whole.c_str(), status.st_uid, status.st_gid);
-    (void)::chmod(whole.c_str(), status.st_mode & 0777);
-  }
-  if (why.empty() && ::rename(whole.c_str(), output_.c_str()) != 0) why = std::strerror(errno);
+  if (why.empty())
+    if (const Status placed = whole->take_place(); !placed.ok()) why = placed.error().message();
   if (!why.empty()) {
-    ::unlink(whole.c_str());
+    whole->remove();
     return user_error(EIO, why + "; " + what_stays);
   }
+  if (is_elsewhere) merged->file.moved_to = whole->path();
   for (const MergedPart& part : parts)
     if (part.path != output_ && !part.path.empty()) ::unlink(part.path.c_str());
   return merged;

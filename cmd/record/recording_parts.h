@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // A recording of many processes while it is made: each has a file of its own beside the output,
-// OUTPUT.PID-N.part, and at the end these become the output (trace_dat/merge.h). Programs that are
-// followed (followed.h) and running processes (process_member.h) are recorded so.
+// OUTPUT.PID-N.RANDOM.part, and at the end these become the output (trace_dat/merge.h). Programs
+// that are followed (followed.h) and running processes (process_member.h) are recorded so.
 #pragma once
 
 #include <sys/types.h>
@@ -62,6 +62,7 @@ class RecordingParts {
 
  private:
   std::string output_;
+  OutputPlace place_;
   mode_t mode_ = 0644;  // of the output
   int version_ = 7;
 };

@@ -42,7 +42,7 @@ void print_counts(const Recording& recording, const TraceDatResult& result,
                 static_cast<unsigned long long>(lost), is_cpu ? "" : " (threads without rseq)");
   }
   uint64_t lost = recording.lost() + recording.missed() + result.events_lost;
-  std::printf("%s: %llu events recovered, %llu lost, %llu bytes\n", output.c_str(),
+  std::printf("%s: %llu events recovered, %llu lost, %llu bytes\n", one_line(output).c_str(),
               static_cast<unsigned long long>(recording.events() - result.events_lost),
               static_cast<unsigned long long>(lost), static_cast<unsigned long long>(result.bytes));
 }

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/report/report_flame.h"
 
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/output_file.h"
 #include "cmd/common/commands.h"
 #include "cmd/report/flame.h"
 #include "output/trace_line.h"
 
 namespace patchbay::cmd {
 namespace {
-
-Status write_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "we");
-  if (!file) return sys_error("open " + path, errno);
-  bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  int error = errno;
-  if (std::fclose(file) != 0 && written) return sys_error("write " + path, errno);
-  return written ? Status() : sys_error("write " + path, error);
-}
 
 FlameOptions head_of(const std::string& input, const FlameStacks& stacks) {
   FlameOptions options;
@@ -49,7 +40,8 @@ int report_flame(const std::string& input, const FlameRequest& request) {
     std::fflush(stdout);
   }
   if (!request.output.empty()) {
-    Status written = write_file(request.output, flame_svg(*stacks, head_of(input, *stacks)));
+    const Status written =
+        write_output(request.output, flame_svg(*stacks, head_of(input, *stacks)));
     if (!written.ok()) return fail("report", written.error());
   }
   print_graph_notes("report", (*source)->losses(), stacks->totals);

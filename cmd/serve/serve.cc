@@ -11,9 +11,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 
 #include "base/monotonic_clock.h"
+#include "base/output_file.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/daemon_conf.h"
 #include "cmd/common/descriptors.h"
@@ -159,13 +159,9 @@ const char* ServeOptions::check() const {
 
 // A whole new file in the place of the old one.
 Status write_file(const std::string& path, const std::string& text) {
-  const std::string aside = path + ".new";
-  std::ofstream file(aside, std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file || ::rename(aside.c_str(), path.c_str()) != 0)
-    return sys_error("write " + path, errno ? errno : EIO);
-  return {};
+  PB_ASSIGN(OutputFile file, OutputFile::replacement(path, ".new"));
+  PB_TRY(file.write(text));
+  return file.take_place();
 }
 
 // All that one daemon is made of.

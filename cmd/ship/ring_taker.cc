@@ -106,6 +106,10 @@ Status RingTaker::close_segment(Member* member, bool is_last) {
     return {};
   }
   PB_ASSIGN(const TraceDatResult written, recording.finish());
+  if (!written.moved_to.empty()) {  // the rings have it still
+    ::unlink(written.moved_to.c_str());
+    return user_error(ENOENT, member->part + " was removed from the spool");
+  }
   SegmentMeta meta;
   meta.source = member->source;
   meta.pid = member->entry.pid;

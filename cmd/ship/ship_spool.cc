@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/output_file.h"
 #include "base/text.h"
 
 namespace patchbay::cmd {
@@ -27,13 +28,9 @@ uint64_t wall_now() {
 }
 
 Status write_whole(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  UniqueFd fd(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!fd.valid()) return sys_error("write " + fresh, errno);
-  if (::write(fd.get(), text.data(), text.size()) != ssize_t(text.size()))
-    return sys_error("write " + fresh, errno ? errno : EIO);
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return sys_error("rename " + fresh, errno);
-  return {};
+  PB_ASSIGN(OutputFile file, OutputFile::replacement(path, ".new"));
+  PB_TRY(file.write(text));
+  return file.take_place();
 }
 
 std::vector<std::string> names_in(const std::string& directory) {
@@ -44,6 +41,12 @@ std::vector<std::string> names_in(const std::string& directory) {
     names.push_back(at->path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool is_own_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 void remove_all(const std::string& path) {
@@ -113,6 +116,10 @@ Result<std::unique_ptr<ShipSpool>> ShipSpool::open(const std::string& directory,
   std::filesystem::create_directories(std::filesystem::path(directory).parent_path(), error);
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST)
     return sys_error("make the directory " + directory, errno);
+  if (!is_own_directory(directory))
+    return user_error(EPERM, "The spool " + directory +
+                                 " belongs to another user, or others may write to it: name "
+                                 "another one with --spool.");
   const std::string lock = directory + "/lock";
   spool->lock_.reset(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!spool->lock_.valid()) return sys_error("write " + lock, errno);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // patchbay view: a recording as one HTML file, which a browser opens without anything else.
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/unique_fd.h"
+#include "base/output_file.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/common/who_options.h"
@@ -165,37 +163,21 @@ const char* take_option(int id, const char* value, Options* options) {
 
 // --- output
 
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t count = ::write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    text.remove_prefix(size_t(count));
-  }
-  return true;
-}
-
 // Under its name only when it is whole.
 Status write_output(const std::string& path, std::string_view payload, uint64_t* size) {
   const bool to_stdout = path == "-";
-  struct ::stat status {};
-  const bool in_place =
-      !to_stdout && ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-  const std::string part = in_place ? path : path + ".part";
-  UniqueFd file;
-  if (!to_stdout) {
-    file.reset(::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file.valid()) return sys_error("open " + part, errno);
-  }
-  const int fd = to_stdout ? STDOUT_FILENO : file.get();
+  Result<OutputFile> file =
+      to_stdout ? OutputFile::of_stdout() : OutputFile::replacement(path, ".part");
+  if (!file.ok()) return file.error();
+  Status written;
   const bool ok = write_page(payload, [&](std::string_view text) {
     *size += text.size();
-    return write_all(fd, text);
+    written = file->write(text);
+    return written.ok();
   });
-  if (ok && (to_stdout || in_place || ::rename(part.c_str(), path.c_str()) == 0)) return {};
-  const int error = errno;
-  if (!to_stdout && !in_place) ::unlink(part.c_str());
-  return sys_error("write " + path, error);
+  if (!written.ok()) return written;
+  if (!ok) return sys_error("write " + path, EIO);
+  return file->take_place();
 }
 
 // "a/trace.dat" becomes "trace.html".

@@ -2,7 +2,6 @@
 #include "export/export_writer.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -63,11 +62,9 @@ Result<std::unique_ptr<ExportWriter>> ExportWriter::open(const std::string& path
   if (path == "-") {
     writer->fd_ = STDOUT_FILENO;
   } else {
-    writer->owned_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!writer->owned_.valid()) return sys_error("open " + path, errno);
-    writer->fd_ = writer->owned_.get();
-    struct stat status;
-    writer->is_file_ = ::fstat(writer->fd_, &status) == 0 && S_ISREG(status.st_mode);
+    PB_ASSIGN(writer->file_, OutputFile::open(path, O_WRONLY | O_TRUNC));
+    writer->fd_ = writer->file_.fd();
+    writer->is_file_ = writer->file_.is_regular();
   }
   if (compression != ExportCompression::kNone) {
     writer->compressor_ = std::make_unique<Compressor>(compression);
@@ -79,7 +76,7 @@ Result<std::unique_ptr<ExportWriter>> ExportWriter::open(const std::string& path
 }
 
 ExportWriter::~ExportWriter() {
-  if (is_file_ && !finished_) ::unlink(path_.c_str());
+  if (is_file_ && !finished_) file_.remove();
 }
 
 Status ExportWriter::write_all(const char* at, size_t size) {
@@ -112,8 +109,7 @@ Status ExportWriter::compress(bool is_last) {
 
 Status ExportWriter::finish() {
   PB_TRY(compress(true));
-  // A disk over the network says only here that it is full.
-  if (owned_.valid() && ::close(owned_.release()) != 0) return sys_error("close " + path_, errno);
+  if (fd_ == file_.fd()) PB_TRY(file_.finish());
   finished_ = true;
   return {};
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/output_file.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 
 namespace patchbay {
 
@@ -42,7 +42,7 @@ class ExportWriter {
   Status write_all(const char* at, size_t size);
 
   std::string path_, out_, packed_;
-  UniqueFd owned_;
+  OutputFile file_;  // none: standard output
   int fd_ = -1;
   bool is_file_ = false, finished_ = false;
   uint64_t bytes_ = 0;

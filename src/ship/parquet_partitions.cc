@@ -2,11 +2,13 @@
 #include "ship/parquet_partitions.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 
+#include "base/output_file.h"
 #include "export/parquet/parquet_row.h"
 #include "ship/http_client.h"
 
@@ -86,9 +88,7 @@ Status ParquetPartitions::open_hour(Table* table, uint64_t hour) {
   const size_t layout = table->name.find('#');
   const std::string folder = directory_ + "/host=" + HttpClient::escape(origin_.host) +
                              "/event=" + table->name.substr(0, layout) + "/" + hour_path(hour);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return sys_error("make the directory " + folder, error.value());
+  PB_TRY(OutputPlace::of(folder + "/.", true));
   char source[40];
   std::snprintf(source, sizeof source, "/%016llx", static_cast<unsigned long long>(origin_.source));
   table->path = folder + source;
@@ -97,6 +97,7 @@ Status ParquetPartitions::open_hour(Table* table, uint64_t hour) {
   // Losses may be told late: an hour that comes again gets another file.
   if (const uint32_t again = made_[table->path]++) table->path += "-again" + std::to_string(again);
   table->path += ".parquet";
+  ::unlink((table->path + ".part").c_str());  // of one that was killed, or planted
   PB_ASSIGN(table->file,
             ParquetFile::create(table->path + ".part", table->columns, {}, &compressor_, kLimits));
   return {};

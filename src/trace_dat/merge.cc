@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trace_dat/merge.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -106,7 +107,7 @@ class Merge {
   // What the parts do not have themselves. After the parts.
   Status add_not_followed(const std::vector<NotFollowed>& what);
   Status check() const;
-  Result<MergeResult> write(const std::string& path);
+  Result<MergeResult> write(OutputFile* output);
 
  private:
   static size_t most_open();
@@ -638,15 +639,14 @@ void Merge::add_notes() {
       " events were larger than a page: they count as lost.");
 }
 
-Result<MergeResult> Merge::write(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && inodes_.contains({status.st_dev, status.st_ino}))
-    return user_error(EINVAL,
-                      path + " is one of the recordings to be merged: name another output.");
+Result<MergeResult> Merge::write(OutputFile* output) {
+  if (inodes_.contains({output->id().device, output->id().inode}))
+    return user_error(
+        EINVAL, output->path() + " is one of the recordings to be merged: name another output.");
   PB_TRY(lay_out());
   TraceDatMetadata made = metadata();
   made.images = ProcessImages{images_, not_followed_}.text();
-  PB_ASSIGN(auto writer, TraceDatAppender::open(path, options_, made, room_for_threads()));
+  PB_ASSIGN(auto writer, TraceDatAppender::open(output, options_, made, room_for_threads()));
   last_.resize(parts_.size());
   for (uint32_t output = 0; output < outputs_.size(); output++)
     for (uint32_t cpu = 0; cpu < options_.nr_cpus; cpu++)
@@ -663,7 +663,7 @@ Result<MergeResult> Merge::write(const std::string& path) {
 
 Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
                                      const std::vector<NotFollowed>& not_followed,
-                                     const std::string& path, int version) {
+                                     OutputFile* output, int version) {
   const bool has_file = std::any_of(parts.begin(), parts.end(),
                                     [](const MergedPart& part) { return !part.path.empty(); });
   if (!has_file) return user_error(EINVAL, "There are no recordings to merge.");
@@ -671,7 +671,16 @@ Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
   for (const MergedPart& part : parts) PB_TRY(merge.add(part));
   PB_TRY(merge.check());
   PB_TRY(merge.add_not_followed(not_followed));
-  return merge.write(path);
+  return merge.write(output);
+}
+
+Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
+                                     const std::vector<NotFollowed>& not_followed,
+                                     const std::string& path, int version) {
+  PB_ASSIGN(OutputFile output, OutputFile::open(path, O_RDWR, 0644));
+  Result<MergeResult> merged = merge_trace_dats(parts, not_followed, &output, version);
+  if (!merged.ok() && output.is_made()) output.remove();
+  return merged;
 }
 
 }  // namespace patchbay

@@ -49,5 +49,8 @@ struct MergeResult {
 Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
                                      const std::vector<NotFollowed>& not_followed,
                                      const std::string& path, int version);
+Result<MergeResult> merge_trace_dats(const std::vector<MergedPart>& parts,
+                                     const std::vector<NotFollowed>& not_followed,
+                                     OutputFile* output, int version);
 
 }  // namespace patchbay

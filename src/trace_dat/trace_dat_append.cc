@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trace_dat/trace_dat_append.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,8 +30,8 @@ size_t write_some(int fd, uint64_t offset, const char* bytes, size_t size) {
 
 Status TraceDatAppender::write(uint64_t offset, const std::string& bytes) {
   errno = ENOSPC;
-  if (write_some(fd_.get(), offset, bytes.data(), bytes.size()) == bytes.size()) return {};
-  return sys_error("write " + path_, errno);
+  if (write_some(file_->fd(), offset, bytes.data(), bytes.size()) == bytes.size()) return {};
+  return sys_error("write " + file_->path(), errno);
 }
 
 Status TraceDatAppender::reserve(uint64_t from, uint64_t size) {
@@ -42,7 +41,7 @@ Status TraceDatAppender::reserve(uint64_t from, uint64_t size) {
   return {};
 }
 
-Result<std::unique_ptr<TraceDatAppender>> TraceDatAppender::open(const std::string& path,
+Result<std::unique_ptr<TraceDatAppender>> TraceDatAppender::open(OutputFile* file,
                                                                  const TraceDatOptions& options,
                                                                  const TraceDatMetadata& metadata,
                                                                  uint64_t more) {
@@ -50,14 +49,11 @@ Result<std::unique_ptr<TraceDatAppender>> TraceDatAppender::open(const std::stri
     return user_error(
         EINVAL, "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
   std::unique_ptr<TraceDatAppender> made(new TraceDatAppender());
-  made->path_ = path;
+  made->file_ = file;
   made->options_ = options;
-  made->fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!made->fd_.valid()) return sys_error("create " + path, errno);
-  struct stat status {};
-  if (::fstat(made->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode))
-    return user_error(EINVAL, path + ": a trace.dat must be a regular file.");
+  if (!file->is_regular())
+    return user_error(EINVAL, file->path() + ": a trace.dat must be a regular file.");
+  if (::ftruncate(file->fd(), 0) != 0) return sys_error("empty " + file->path(), errno);
   for (size_t i = 0; i <= options.instances.size(); i++) {
     TraceDatArea& area = made->areas_.emplace_back();
     if (i > 0) area.name = options.instances[i - 1].name;
@@ -106,7 +102,7 @@ void TraceDatAppender::flush() {
   if (chunk_.empty()) return;
   TraceDatArea& area = areas_[buffer_];
   errno = ENOSPC;
-  const size_t done = write_some(fd_.get(), end_, chunk_.data(), chunk_.size());
+  const size_t done = write_some(file_->fd(), end_, chunk_.data(), chunk_.size());
   const size_t pages = done / area.page_size;
   if (done < chunk_.size()) {
     result_.error = errno;
@@ -131,7 +127,7 @@ Status TraceDatAppender::drop_pages(uint64_t bytes) {
            bytes -= std::min<uint64_t>(bytes, area.page_size)) {
         end_ = area.offsets[cpu] + --area.present[cpu] * area.page_size;
         page.bytes.resize(area.page_size);
-        if (read_exactly(fd_.get(), end_, page.bytes.data(), page.bytes.size())) {
+        if (read_exactly(file_->fd(), end_, page.bytes.data(), page.bytes.size())) {
           read_commit(&page);
           result_.events_lost += page.entries;
         }
@@ -141,14 +137,15 @@ Status TraceDatAppender::drop_pages(uint64_t bytes) {
     }
   }
   result_.error = ENOSPC;
-  if (bytes > 0) return sys_error("write " + path_, ENOSPC);
+  if (bytes > 0) return sys_error("write " + file_->path(), ENOSPC);
   // A buffer that has lost all its pages stands behind those that are left.
   for (size_t i = 1; i < areas_.size(); i++) {
     if (areas_[i].section < end_) continue;
     areas_[i].section = end_;
     end_ += lead_room(areas_[i]);
   }
-  return ::ftruncate(fd_.get(), off_t(end_)) == 0 ? Status{} : sys_error("write " + path_, errno);
+  return ::ftruncate(file_->fd(), off_t(end_)) == 0 ? Status{}
+                                                    : sys_error("write " + file_->path(), errno);
 }
 
 // Moves everything behind the head, the last piece first.
@@ -162,8 +159,8 @@ Status TraceDatAppender::make_room(uint64_t more) {
     const uint64_t size = std::min<uint64_t>(kChunk, at - room_);
     at -= size;
     piece.resize(size_t(size));
-    if (!read_exactly(fd_.get(), at, piece.data(), piece.size()))
-      return sys_error("read " + path_, EIO);
+    if (!read_exactly(file_->fd(), at, piece.data(), piece.size()))
+      return sys_error("read " + file_->path(), EIO);
     PB_TRY(write(at + more, piece));
   }
   for (TraceDatArea& area : areas_) {
@@ -187,9 +184,9 @@ Result<TraceDatResult> TraceDatAppender::finish(const TraceDatMetadata& metadata
   for (size_t i = 1; i < areas_.size(); i++)
     PB_TRY(write(areas_[i].section, trace_dat_lead(options_, metadata, areas_[i])));
   // What a write that did not fit has left behind the last page.
-  if (::ftruncate(fd_.get(), off_t(end_)) != 0) return sys_error("write " + path_, errno);
+  if (::ftruncate(file_->fd(), off_t(end_)) != 0) return sys_error("write " + file_->path(), errno);
   result_.bytes = end_;
-  if (::close(fd_.release()) != 0 && errno != EINTR) return sys_error("close " + path_, errno);
+  PB_TRY(file_->finish());
   return result_;
 }
 

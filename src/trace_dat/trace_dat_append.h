@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 #include "trace_dat/trace_dat_layout.h"
 #include "trace_dat/trace_dat_write.h"
 
@@ -21,9 +21,9 @@ namespace patchbay {
 
 class TraceDatAppender {
  public:
-  // Makes (or empties) `path`. `metadata` is as finish() gets it, but for about `more` bytes that
-  // are not known yet. A full disk is an error here if not even the head has room.
-  static Result<std::unique_ptr<TraceDatAppender>> open(const std::string& path,
+  // Empties `file`, which lives as long. `metadata` is as finish() gets it, but for about `more`
+  // bytes that are not known yet. A full disk is an error here if not even the head has room.
+  static Result<std::unique_ptr<TraceDatAppender>> open(OutputFile* file,
                                                         const TraceDatOptions& options,
                                                         const TraceDatMetadata& metadata,
                                                         uint64_t more);
@@ -42,9 +42,8 @@ class TraceDatAppender {
   Status drop_pages(uint64_t bytes);
   Status write(uint64_t offset, const std::string& bytes);
 
-  std::string path_;
   TraceDatOptions options_;
-  UniqueFd fd_;
+  OutputFile* file_ = nullptr;
   uint64_t room_ = 0;  // for the head
   uint64_t end_ = 0;   // behind the last page that was written
   std::vector<TraceDatArea> areas_;

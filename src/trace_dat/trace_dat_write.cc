@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -48,29 +49,32 @@ bool read_fully(int fd, uint64_t offset, char* to, size_t size) {
   return true;
 }
 
+Status check_version(const TraceDatOptions& options) {
+  if (options.version == 6 || options.version == 7) return {};
+  return user_error(EINVAL,
+                    "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& path,
                                                              const TraceDatOptions& options) {
-  if (options.version != 6 && options.version != 7)
-    return user_error(
-        EINVAL, "trace.dat has versions 6 and 7, not " + std::to_string(options.version) + ".");
-  std::unique_ptr<TraceDatWriter> writer(new TraceDatWriter());
-  writer->path_ = path;
-  writer->options_ = options;
-  size_t slash = path.rfind('/');
-  writer->spool_directory_ = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
-  writer->fd_ = UniqueFd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!writer->fd_.valid()) return sys_error("create " + path, errno);
-  struct stat status;
-  if (::fstat(writer->fd_.get(), &status) != 0) return sys_error("stat " + path, errno);
-  if (!S_ISREG(status.st_mode))
+  PB_TRY(check_version(options));
+  PB_ASSIGN(OutputFile file, OutputFile::open(path, O_RDWR | O_TRUNC, 0644));
+  return open(std::move(file), options);
+}
+
+Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(OutputFile file,
+                                                             const TraceDatOptions& options) {
+  PB_TRY(check_version(options));
+  if (!file.is_regular())
     return user_error(EINVAL,
-                      path +
+                      file.path() +
                           ": a trace.dat must be a regular file, since what stands in front "
                           "is known at the end; name one that can be removed afterwards.");
+  std::unique_ptr<TraceDatWriter> writer(new TraceDatWriter());
+  writer->options_ = options;
+  writer->file_ = std::move(file);
   for (size_t buffer = 0; buffer <= options.instances.size(); buffer++) {
     std::vector<Spool>& rings = writer->spools_.emplace_back(options.nr_cpus);
     for (Spool& spool : rings)
@@ -82,25 +86,20 @@ Result<std::unique_ptr<TraceDatWriter>> TraceDatWriter::open(const std::string& 
 TraceDatWriter::~TraceDatWriter() = default;
 
 Status TraceDatWriter::make_spool(Spool* spool) {
-  spool->fd = UniqueFd(::open(spool_directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (spool->fd.valid()) return {};
-  std::string name = spool_directory_ + "/.patchbay-XXXXXX";  // a file system without O_TMPFILE
-  spool->fd = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!spool->fd.valid()) return sys_error("make a temporary file in " + spool_directory_, errno);
-  ::unlink(name.c_str());
+  PB_ASSIGN(spool->fd, file_.make_spool());
   return {};
 }
 
 Status TraceDatWriter::append_page(uint32_t buffer, uint32_t cpu, const PageImage& page) {
   if (buffer >= spools_.size() || cpu >= spools_[buffer].size() ||
       page.bytes.size() != spools_[buffer][cpu].page_size)
-    return sys_error("append a page to " + path_, EINVAL);
+    return sys_error("append a page to " + file_.path(), EINVAL);
   Spool& spool = spools_[buffer][cpu];
   Status status;
   if (!spool.fd.valid()) status = make_spool(&spool);
   if (status.ok())
     status = write_fully(spool.fd.get(), spool.pages * spool.page_size, page.bytes.data(),
-                         page.bytes.size(), "a temporary file beside " + path_);
+                         page.bytes.size(), "a temporary file beside " + file_.path());
   if (!status.ok()) {
     refused_pages_++;
     refused_events_ += page.entries;
@@ -157,7 +156,8 @@ uint64_t TraceDatWriter::copy_spool(Spool* spool, uint64_t offset, TraceDatResul
       convert_chunk(chunk.data(), size, spool->page_size);
       ::fallocate(spool->fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(done),
                   off_t(size));
-      Status status = write_fully(fd_.get(), offset + done, chunk.data(), size, path_, &written);
+      Status status =
+          write_fully(file_.fd(), offset + done, chunk.data(), size, file_.path(), &written);
       if (!status.ok()) error = status.error().errno_value;
     }
     done += written;
@@ -193,12 +193,18 @@ std::vector<TraceDatArea> TraceDatWriter::areas() const {
 Status TraceDatWriter::write_parts(const TraceDatMetadata& metadata,
                                    std::vector<TraceDatArea>* areas) {
   for (const TraceDatPart& part : trace_dat_layout(options_, metadata, areas))
-    PB_TRY(write_fully(fd_.get(), part.offset, part.bytes.data(), part.bytes.size(), path_));
+    PB_TRY(
+        write_fully(file_.fd(), part.offset, part.bytes.data(), part.bytes.size(), file_.path()));
   return {};
 }
 
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
-  TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_};
+  TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_, false, ""};
+  result.was_removed = file_.is_gone();
+  if (result.was_removed) {
+    PB_ASSIGN(const bool is_same, file_.renew());
+    if (!is_same) result.moved_to = file_.path();
+  }
   tsc_ = metadata.tsc && !options_.merged;
   clock_line_ = metadata.clock_line;
   std::vector<TraceDatArea> areas;
@@ -223,8 +229,8 @@ Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) 
   }
   if (!all_kept) PB_TRY(write_parts(metadata, &areas));
   struct stat file;
-  if (::fstat(fd_.get(), &file) == 0) result.bytes = uint64_t(file.st_size);
-  if (::close(fd_.release()) != 0 && errno != EINTR) return sys_error("close " + path_, errno);
+  if (::fstat(file_.fd(), &file) == 0) result.bytes = uint64_t(file.st_size);
+  PB_TRY(file_.finish());
   return result;
 }
 

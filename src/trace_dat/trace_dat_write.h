@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "ring_buffer/buffer_file.h"
@@ -64,12 +65,18 @@ struct TraceDatResult {
   uint64_t pages_lost = 0;   // that did not fit
   uint64_t events_lost = 0;  // in those
   int error = 0;             // errno that made pages_lost > 0
+  // Somebody has removed it meanwhile, so that it was made anew; and of which other name, where
+  // that could not be the same.
+  bool was_removed = false;
+  std::string moved_to;
 };
 
 class TraceDatWriter {
  public:
   // Makes (or empties) `path`. An unwritable place is an error here, before anything is recorded.
   static Result<std::unique_ptr<TraceDatWriter>> open(const std::string& path,
+                                                      const TraceDatOptions& options);
+  static Result<std::unique_ptr<TraceDatWriter>> open(OutputFile file,
                                                       const TraceDatOptions& options);
   ~TraceDatWriter();
 
@@ -80,8 +87,9 @@ class TraceDatWriter {
   uint64_t pages() const { return pages_; }
   uint64_t bytes_spooled() const { return bytes_; }
 
-  // Writes the file. Fails only when not even the metadata can be written; otherwise the file is
-  // readable and the result says what is in it. To be called once.
+  // Writes the file, anew where somebody has removed it. Fails only when not even the metadata can
+  // be written; otherwise the file is readable, and the result says what is in it. To be called
+  // once.
   Result<TraceDatResult> finish(const TraceDatMetadata& metadata);
 
  private:
@@ -99,10 +107,8 @@ class TraceDatWriter {
   std::vector<TraceDatArea> areas() const;
   Status write_parts(const TraceDatMetadata& metadata, std::vector<TraceDatArea>* areas);
 
-  std::string path_;
-  std::string spool_directory_;
   TraceDatOptions options_;
-  UniqueFd fd_;
+  OutputFile file_;
   std::vector<std::vector<Spool>> spools_;  // by buffer and ring
   uint64_t pages_ = 0, bytes_ = 0;
   uint64_t refused_pages_ = 0, refused_events_ = 0;

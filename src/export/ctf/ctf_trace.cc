@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +11,6 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "base/unique_fd.h"
 
 namespace patchbay {
 namespace {
@@ -32,17 +30,15 @@ void put_at(std::string* out, size_t at, T value) {
   std::memcpy(out->data() + at, &value, sizeof value);
 }
 
-Status write_file(const std::string& path, std::string_view bytes, bool is_new) {
-  const int how = O_WRONLY | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : O_APPEND);
-  UniqueFd fd(::open(path.c_str(), how, 0644));
-  if (!fd.valid()) return sys_error((is_new ? "create " : "open ") + path, errno);
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(fd.get(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return sys_error("write " + path, count ? errno : EIO);
-    bytes.remove_prefix(size_t(count));
-  }
-  return {};
+// A new file, or the one that was made before.
+Status write_file(const std::string& path, std::string_view bytes,
+                  std::optional<OutputFile::Id>* id) {
+  auto file = *id ? OutputFile::open_again(path, O_WRONLY | O_APPEND, **id)
+                  : OutputFile::open(path, O_WRONLY, 0644);
+  if (!file.ok()) return file.error();
+  if (!*id && !file->is_made()) return sys_error("create " + path, EEXIST);
+  *id = file->id();
+  return file->write(bytes);
 }
 
 // As between quotes in C. Bytes that a text of TSDL may not hold become a question mark.
@@ -89,9 +85,8 @@ std::string uuid_text(const uint8_t* uuid) {
 Result<std::unique_ptr<CtfTrace>> CtfTrace::create(const std::string& path) {
   std::unique_ptr<CtfTrace> trace(new CtfTrace);
   trace->path_ = path;
-  trace->made_directory_ = ::mkdir(path.c_str(), 0755) == 0;
+  PB_ASSIGN(trace->made_directory_, OutputPlace::make_directory(path));
   if (!trace->made_directory_) {
-    if (errno != EEXIST) return sys_error("make the directory " + path, errno);
     std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
     if (!directory) return sys_error("open the directory " + path, errno);
     while (const dirent* entry = ::readdir(directory.get()))
@@ -110,7 +105,7 @@ Result<std::unique_ptr<CtfTrace>> CtfTrace::create(const std::string& path) {
 CtfTrace::~CtfTrace() {
   if (finished_) return;
   for (const auto& [cpu, stream] : streams_)
-    if (stream.created) ::unlink(stream.path.c_str());
+    if (stream.file) ::unlink(stream.path.c_str());
   if (made_directory_) ::rmdir(path_.c_str());
 }
 
@@ -166,9 +161,7 @@ Status CtfTrace::end_packet(Stream* stream) {
   to_number(std::string_view(stream->path).substr(stream->path.rfind('_') + 1), &cpu);
   put_at(&packet, kHeadSize - 4, cpu);
   stream->begun = false;
-  const bool is_new = !std::exchange(stream->created, true);  // to be removed if it fails
-  PB_TRY(write_file(stream->path, packet, is_new));
-  return {};
+  return write_file(stream->path, packet, &stream->file);  // removed if it fails
 }
 
 Status CtfTrace::begin_event(uint32_t cpu, uint64_t ns, uint32_t event, int32_t tid, int32_t pid,
@@ -233,7 +226,7 @@ Status CtfTrace::end_event() {
 // CPU has none: it is an empty one where the recording begins with a loss.
 Status CtfTrace::lost(uint32_t cpu, uint64_t ns, uint64_t events) {
   Stream* stream = stream_of(cpu);
-  if (!stream->created && !stream->begun) begin_packet(stream, ns);
+  if (!stream->file && !stream->begun) begin_packet(stream, ns);
   PB_TRY(end_packet(stream));
   stream->discarded += events;
   begin_packet(stream, ns);
@@ -274,8 +267,9 @@ std::string CtfTrace::metadata(const Environment& environment) const {
 Status CtfTrace::finish(const Environment& environment) {
   for (auto& [cpu, stream] : streams_) PB_TRY(end_packet(&stream));
   const std::string path = path_ + "/metadata";
-  if (Status status = write_file(path, metadata(environment), true); !status.ok()) {
-    ::unlink(path.c_str());
+  std::optional<OutputFile::Id> made;
+  if (Status status = write_file(path, metadata(environment), &made); !status.ok()) {
+    if (made) ::unlink(path.c_str());
     return status;
   }
   finished_ = true;

@@ -14,11 +14,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/result.h"
 #include "export/typed_column.h"
 
@@ -52,7 +54,8 @@ class CtfTrace {
   struct Stream {
     std::string path, packet;
     uint64_t begin_ns = 0, end_ns = 0, discarded = 0;
-    bool begun = false, created = false;
+    bool begun = false;
+    std::optional<OutputFile::Id> file;  // once it is made
   };
   struct Event {
     std::string name, text;  // its TSDL

@@ -109,13 +109,11 @@ Result<std::unique_ptr<ParquetFile>> ParquetFile::create(const std::string& path
                                                          Metadata metadata,
                                                          ParquetCompressor* compressor,
                                                          const ParquetLimits& limits) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd.valid()) return sys_error("create " + path, errno);
-  struct stat status;
-  if (::fstat(fd.get(), &status) != 0) return sys_error("look at " + path, errno);
+  PB_ASSIGN(const OutputFile made, OutputFile::open(path, O_WRONLY | O_TRUNC, 0644));
   std::unique_ptr<ParquetFile> file(new ParquetFile);
   file->path_ = path;
-  file->is_regular_ = S_ISREG(status.st_mode);
+  file->is_regular_ = made.is_regular();
+  file->id_ = made.id();
   file->metadata_ = std::move(metadata);
   file->limits_ = limits;
   for (TypedColumn& column : columns) file->columns_.emplace_back(std::move(column), compressor);
@@ -128,14 +126,8 @@ ParquetFile::~ParquetFile() {
 }
 
 Status ParquetFile::append(const std::string& bytes) {
-  UniqueFd fd(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!fd.valid()) return sys_error("open " + path_, errno);
-  for (size_t at = 0; at < bytes.size();) {
-    const ssize_t count = ::write(fd.get(), bytes.data() + at, bytes.size() - at);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return sys_error("write " + path_, count ? errno : EIO);
-    at += size_t(count);
-  }
+  PB_ASSIGN(const OutputFile file, OutputFile::open_again(path_, O_WRONLY | O_APPEND, id_));
+  PB_TRY(file.write(bytes));
   offset_ += bytes.size();
   return {};
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/result.h"
 #include "export/parquet/parquet_column.h"
 
@@ -58,6 +59,7 @@ class ParquetFile {
   uint64_t offset_ = 0, rows_ = 0, group_rows_ = 0;
   std::string groups_;  // RowGroup of each, as it stands in the footer
   size_t group_count_ = 0;
+  OutputFile::Id id_;  // of the file, which is closed between two pieces
   bool finished_ = false, is_regular_ = false;
 };
 

@@ -57,10 +57,8 @@ Result<std::unique_ptr<ParquetSink>> ParquetSink::create(const std::string& dire
   std::unique_ptr<ParquetSink> sink(new ParquetSink);
   sink->directory_ = directory;
   sink->most_memory_ = most_memory;
-  sink->made_directory_ = ::mkdir(directory.c_str(), 0755) == 0;
-  if (sink->made_directory_) return sink;
-  if (errno != EEXIST) return sys_error("make the directory " + directory, errno);
-  PB_TRY(check_directory(directory));
+  PB_ASSIGN(sink->made_directory_, OutputPlace::make_directory(directory));
+  if (!sink->made_directory_) PB_TRY(check_directory(directory));
   return sink;
 }
 

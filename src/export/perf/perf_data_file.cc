@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -131,12 +130,8 @@ std::string string_feature(std::string_view text) {
 Result<std::unique_ptr<PerfDataFile>> PerfDataFile::create(const std::string& path) {
   std::unique_ptr<PerfDataFile> file(new PerfDataFile);
   file->path_ = path;
-  file->fd_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file->fd_.valid()) return sys_error("create " + path, errno);
-  struct stat status;
-  if (::fstat(file->fd_.get(), &status) != 0) return sys_error("look at " + path, errno);
-  file->is_regular_ = S_ISREG(status.st_mode);
-  if (!file->is_regular_)
+  PB_ASSIGN(file->file_, OutputFile::open(path, O_RDWR | O_TRUNC, 0644));
+  if (!file->file_.is_regular())
     return user_error(EINVAL, path +
                                   " is not a regular file, and the head of a perf.data file is "
                                   "written last: give -o FILE.");
@@ -145,16 +140,11 @@ Result<std::unique_ptr<PerfDataFile>> PerfDataFile::create(const std::string& pa
 }
 
 PerfDataFile::~PerfDataFile() {
-  if (!finished_ && is_regular_) ::unlink(path_.c_str());
+  if (!finished_ && file_.is_regular()) file_.remove();
 }
 
 Status PerfDataFile::write_out() {
-  for (size_t at = 0; at < out_.size();) {
-    const ssize_t count = ::write(fd_.get(), out_.data() + at, out_.size() - at);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return sys_error("write " + path_, count ? errno : EIO);
-    at += size_t(count);
-  }
+  PB_TRY(file_.write(out_));
   written_ += out_.size();
   out_.clear();
   return {};
@@ -315,8 +305,9 @@ Status PerfDataFile::finish(const std::vector<Format>& formats, const About& abo
     put(&out_, attribute(formats[i].id, {ids + i * 8, 8}));
   for (const Format& format : formats) put(&out_, uint64_t{format.id} + 1);
   PB_TRY(write_out());
-  if (::pwrite(fd_.get(), &header, sizeof header, 0) != sizeof header)
+  if (::pwrite(file_.fd(), &header, sizeof header, 0) != sizeof header)
     return sys_error("write " + path_, errno);
+  PB_TRY(file_.finish());
   finished_ = true;
   return {};
 }

@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/output_file.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 
 namespace patchbay {
 
@@ -72,8 +72,8 @@ class PerfDataFile {
   std::string build_ids() const;
 
   std::string path_;
-  UniqueFd fd_;
-  bool finished_ = false, is_regular_ = false;
+  OutputFile file_;
+  bool finished_ = false;
   std::string out_;
   size_t record_ = 0;     // where it begins in out_
   uint64_t written_ = 0;  // bytes of the file

@@ -2,12 +2,8 @@
 #include "export/sqlite/sqlite_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-
-#include "base/unique_fd.h"
 
 namespace patchbay {
 
@@ -32,16 +28,15 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::create(const std::string& path) 
   std::unique_ptr<SqliteFile> file(new SqliteFile);
   file->path_ = path;
   // SQLite would add to a database that is there, and refuse other files with strange words.
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd.valid()) return sys_error("create " + path, errno);
-  struct stat status;
-  if (::fstat(fd.get(), &status) != 0) return sys_error("look at " + path, errno);
-  if (!S_ISREG(status.st_mode))
+  PB_ASSIGN(file->output_, OutputFile::open(path, O_WRONLY | O_TRUNC, 0644));
+  if (!file->output_.is_regular())
     return user_error(EINVAL, path +
                                   " is not a regular file, and SQLite writes its pages in no "
                                   "order: give -o FILE.");
-  file->made_ = true;
-  if (sqlite3_open_v2(path.c_str(), &file->database_, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK)
+  // SQLite opens by name. It goes by the directory that we hold, and follows no link.
+  const std::string name = file->output_.real_path();
+  if (sqlite3_open_v2(name.c_str(), &file->database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW,
+                      nullptr) != SQLITE_OK)
     return file->error("open");
   PB_TRY(
       file->run("PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
@@ -52,7 +47,7 @@ Result<std::unique_ptr<SqliteFile>> SqliteFile::create(const std::string& path) 
 
 SqliteFile::~SqliteFile() {
   sqlite3_close_v2(database_);
-  if (made_ && !finished_) ::unlink(path_.c_str());
+  if (output_.is_regular() && !finished_) output_.remove();
 }
 
 Status SqliteFile::run(const std::string& sql) {
@@ -81,6 +76,7 @@ Status SqliteFile::finish() {
   PB_TRY(run("COMMIT"));
   if (sqlite3_close(database_) != SQLITE_OK) return error("close");
   database_ = nullptr;
+  PB_TRY(output_.finish());
   finished_ = true;
   return {};
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/output_file.h"
 #include "base/result.h"
 
 namespace patchbay {
@@ -64,7 +65,8 @@ class SqliteFile {
   SqliteFile() = default;
   std::string path_;
   sqlite3* database_ = nullptr;
-  bool finished_ = false, made_ = false;
+  OutputFile output_;
+  bool finished_ = false;
 };
 
 }  // namespace patchbay
