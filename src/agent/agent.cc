@@ -32,6 +32,7 @@
 #include <new>
 #include <optional>
 
+#include "abi/follow_abi.h"
 #include "agent/agent.h"
 #include "agent/arrival.h"
 #include "agent/control_thread.h"
@@ -226,6 +227,13 @@ Status fill_agent(Agent* agent, char** argv_end) {
   return {};
 }
 
+// Of an agent that could not begin: nobody would know what it is.
+void remove_own_directory(const std::string& directory) {
+  if (directory.empty()) return;
+  ::unlink((directory + "/" + abi::kFollowTree).c_str());
+  ::rmdir(directory.c_str());
+}
+
 void wait_for(std::atomic<uint32_t>* word, int seconds) {
   timespec timeout = {seconds, 0};
   while (!word->load(std::memory_order_acquire))
@@ -245,7 +253,10 @@ Status name_program(Agent* agent) {
   agent->directory = directory;
   agent->pid = ::getpid();
   find_rseq();
-  PB_TRY(fill_agent(agent, argv_end));
+  if (const Status filled = fill_agent(agent, argv_end); !filled.ok()) {
+    if (!agent->settings.attached) remove_own_directory(agent->directory);
+    return filled.error();
+  }
   set_check_handler(agent_check_failed);
   return g_agent = agent;
 }

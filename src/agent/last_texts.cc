@@ -24,7 +24,7 @@ bool take_lock_at_end(std::unique_lock<std::recursive_mutex>* guard) {
 }
 
 bool keep_text(const std::string& path, const std::string& text) {
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
   for (size_t done = 0; file.valid() && done < text.size();) {
     const ssize_t wrote = ::write(file.get(), text.data() + done, text.size() - done);
     if (wrote < 0 && errno != EINTR) return false;

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -329,8 +330,12 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
   uint32_t count = uint32_t(subbufs_for(options.bytes_per_cpu, options.subbuf_size));
   std::vector<uint32_t> counts(header.nr_rings, count);
   counts.back() = shared_subbufs(header, count);
-  PB_TRY(buffer->make_file(header, counts, true));
-  if (!options.comms) PB_TRY(buffer->map_tables());
+  Status made = buffer->make_file(header, counts, true);
+  if (made.ok() && !options.comms) made = buffer->map_tables();
+  if (!made.ok()) {  // with a limit of its size, or a full disk
+    if (buffer->fd_.valid()) buffer->remove_file();
+    return made.error();
+  }
   abi::CommTable* comms = options.comms
                               ? options.comms
                               : reinterpret_cast<abi::CommTable*>(buffer->table_mapping_.data());
@@ -356,7 +361,11 @@ Status RingBuffer::make_file(BufferHeader header, const std::vector<uint32_t>& n
                              bool with_side) {
   const uint64_t size = lay_out(&header, nr_subbufs, with_side);
   if (!in_memory()) {
-    fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    // With SIGXFSZ a larger file would end the program.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
+      return sys_error("size " + path_, EFBIG);
+    fd_ = UniqueFd(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd_.valid()) return sys_error("create " + path_, errno);
     if (::ftruncate(fd_.get(), off_t(size)) != 0) return sys_error("size " + path_, errno);
   }
