@@ -41,6 +41,9 @@ Result<RecordingParts> RecordingParts::beside(const RecordOptions& options,
   parts.output_ = std::filesystem::canonical(options.output, error).string();
   struct stat status;
   PB_ASSIGN(parts.place_, OutputPlace::of(options.output));
+  if (parts.place_.is_kernels()) {
+    PB_ASSIGN(parts.place_, OutputPlace::of(parts.output_));
+  }
   if (error || ::stat(parts.output_.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
     return user_error(EINVAL, what + " takes an ordinary file as its output, which " +
                                   options.output + " is not.");

@@ -360,16 +360,20 @@ Status OutputFile::take_place() {
   return {};
 }
 
-void OutputFile::remove() const {
+bool OutputFile::has_its_name() const {
   struct stat there {};
-  if (::fstatat(directory(), place_.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-      Id{there.st_dev, there.st_ino} == id_)
-    (void)::unlinkat(directory(), place_.name_.c_str(), 0);
+  return ::fstatat(directory(), place_.name_.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+         Id{there.st_dev, there.st_ino} == id_;
 }
 
+void OutputFile::remove() const {
+  if (has_its_name()) (void)::unlinkat(directory(), place_.name_.c_str(), 0);
+}
+
+// There are file systems that count no names.
 bool OutputFile::is_gone() const {
   struct stat status {};
-  return is_regular_ && ::fstat(fd(), &status) == 0 && status.st_nlink == 0;
+  return is_regular_ && ::fstat(fd(), &status) == 0 && status.st_nlink == 0 && !has_its_name();
 }
 
 Result<bool> OutputFile::renew() {
@@ -426,9 +430,11 @@ Result<std::FILE*> open_output_stream(const std::string& path) {
 
 Status finish_output_stream(std::FILE* stream, const std::string& path) {
   if (std::fflush(stream) != 0) return sys_error("write " + path, errno);
-  struct stat status {};
-  if (::fstat(::fileno(stream), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
-    return user_error(ENOENT, path + " was removed while it was written: it is lost.");
+  struct stat status {
+  }, there{};
+  const bool is_gone = ::fstat(::fileno(stream), &status) == 0 && S_ISREG(status.st_mode) &&
+                       status.st_nlink == 0 && ::stat(path.c_str(), &there) != 0;
+  if (is_gone) return user_error(ENOENT, path + " was removed while it was written: it is lost.");
   return {};
 }
 

@@ -40,13 +40,15 @@ class OutputPlace {
   static Result<bool> make_directory(const std::string& path);
   // As it was named; where a link of that name was followed, what it leads to.
   const std::string& path() const { return path_; }
+  // A link of /proc, as /dev/stdout is one. Nothing can be made beside it.
+  bool is_kernels() const { return is_kernels_; }
 
  private:
   friend class OutputFile;
   friend class PathWalk;
   std::shared_ptr<const UniqueFd> directory_;
   std::string path_, name_;
-  bool is_kernels_ = false;  // a link of /proc: only the kernel can follow it
+  bool is_kernels_ = false;  // only the kernel can follow it
 };
 
 class OutputFile {
@@ -111,6 +113,7 @@ class OutputFile {
   static OutputFile of(UniqueFd fd, OutputPlace place);
   int directory() const { return place_.directory_->get(); }
   Status check_existing() const;
+  bool has_its_name() const;
   void take_attributes(const struct stat& from) const;
 
   UniqueFd fd_;

@@ -5,6 +5,7 @@
 # each command that shows them, on a terminal.
 . "$(dirname "$0")/common.bash"
 need gcc objcopy python3
+export PATCHBAY_PAGER=cat
 
 cat >"$work/odd.c" <<'C'
 #include <stdio.h>

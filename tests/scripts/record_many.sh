@@ -550,7 +550,7 @@ elif begin cgroup; then
   in_group three
   joined() { [[ $(ls "$PATCHBAY_DIR/${pid_of[three]}/instances" 2>/dev/null) ]]; }
   wait_for 30 joined || fail "the third is not recorded"
-  wait_for 30 test -e "many.dat.${pid_of[three]}-2.part" || fail "the third has no part"
+  wait_for 30 eval "ls many.dat.${pid_of[three]}-2.*.part" || fail "the third has no part"
   is_set_up "${pid_of[three]}" || fail "the third is not set up"
   tell three "work 300"
   # One that leaves the group for a while is recorded on, and once.
