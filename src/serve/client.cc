@@ -10,23 +10,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "serve/directory.h"
+#include "serve/peer.h"
 
 namespace patchbay::serve {
 namespace {
 
 // A call fails when so many looks in a row, one each kLookMs, see no sign of life; or when the
 // agent works for longer than this without an answer.
-constexpr int kLookMs = 100, kSilentLooks = 10, kAnswerSeconds = 60;
+constexpr int kLookMs = 100, kSilentLooks = 10, kAnswerMs = 60'000;
 constexpr int kStoppedLookMs = 10, kStoppedLooks = 100;  // before something is sent
 constexpr int kHelloTries = 3;
 constexpr int kEagerTries = 50;
 constexpr int kFirstWaitMs = 1, kLongestWaitMs = 50;
+constexpr size_t kSmallPart = 4096;  // an agent that answers in such parts is not busy for us
 
 Error no_agent(int pid, const std::string& directory) {
   std::string name = "Process " + std::to_string(pid);
@@ -50,40 +55,59 @@ UniqueFd take_descriptor(msghdr* message) {
   return result;
 }
 
-// The process at the other end, as the kernel knows it; 0: unknown.
-int peer_pid(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+// Who has sent a message, as the kernel says; 0: not to be seen from here.
+int sender_of(msghdr* message) {
+  ucred sender{};
+  for (cmsghdr* header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header))
+    if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS)
+      std::memcpy(&sender, CMSG_DATA(header), sizeof sender);
+  return sender.pid;
 }
 
 // Calls that change something by themselves.
 bool changes(uint32_t call) {
   return call == uint32_t(Call::kWrite) || call == uint32_t(Call::kWriteFile) ||
          call == uint32_t(Call::kMkdir) || call == uint32_t(Call::kRmdir) ||
-         call == uint32_t(Call::kIoctl);
+         call == uint32_t(Call::kIoctl) || call == uint32_t(Call::kDetach);
 }
 
-// N of "…/N" or "…/N.1"; 0: something else.
-int pid_of_directory(const std::string& directory) {
-  return std::atoi(directory.c_str() + directory.rfind('/') + 1);
+std::atomic<bool (*)()> g_end_check = nullptr;
+std::atomic<bool> g_ends = false;
+
+bool is_told_to_end() {
+  const auto check = g_end_check.load(std::memory_order_relaxed);
+  if (!g_ends.load(std::memory_order_relaxed) && check && check()) end_soon();
+  return g_ends.load(std::memory_order_relaxed);
+}
+
+Error interrupted(int pid) {
+  return user_error(EINTR, "interrupted: process " + std::to_string(pid) +
+                               " has not done yet what it was asked for");
 }
 
 // A full queue of connections is not the end: the agent may be at work.
-Result<UniqueFd> connect_patiently(const std::string& directory) {
+Result<UniqueFd> connect_patiently(const std::string& directory, int64_t until_ms) {
   PeerWatch watch(pid_of_directory(directory));
   (void)watch.look();
-  for (int waited = 0;; waited++) {
-    Result<UniqueFd> fd = connect_socket(directory);
+  for (int looks = 0, silent = 0;; looks++) {
+    Result<UniqueFd> fd = connect_socket(directory, kLookMs);
     if (fd.ok() || fd.error().errno_value != EAGAIN) return fd;
-    if (waited >= kAnswerSeconds || watch.look() != PeerWatch::Sign::kLife) {
+    if (is_told_to_end()) return interrupted(watch.pid());
+    silent = watch.look() == PeerWatch::Sign::kLife ? 0 : silent + 1;
+    if (looks >= kAnswerMs / kLookMs || silent >= kSilentLooks ||
+        (until_ms && monotonic_ms() >= until_ms))
       return user_error(ETIMEDOUT, "Process " + std::to_string(watch.pid()) +
                                        " does not answer (stopped?): others wait for it, too.");
-    }
   }
 }
 
 }  // namespace
+
+void set_end_check(bool (*check)()) {
+  g_end_check.store(check, std::memory_order_relaxed);
+  g_ends.store(false, std::memory_order_relaxed);
+}
+void end_soon() { g_ends.store(true, std::memory_order_relaxed); }
 
 bool is_silent(const Error& error) { return error.errno_value == ETIMEDOUT; }
 
@@ -94,7 +118,8 @@ bool is_gone(const Error& error) {
 
 Result<std::unique_ptr<Client>> Client::connect(int pid) {
   PB_ASSIGN(std::string directory, runtime_directory(false));
-  Result<std::unique_ptr<Client>> client = connect_directory(directory + "/" + std::to_string(pid));
+  Result<std::unique_ptr<Client>> client =
+      connect_to(directory + "/" + std::to_string(pid), true, 0);
   if (client.ok()) return client;
   int error = client.error().errno_value;
   if (error == ENOENT || error == ECONNREFUSED || is_gone(client.error()))
@@ -102,14 +127,22 @@ Result<std::unique_ptr<Client>> Client::connect(int pid) {
   return client;
 }
 
-Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& process_directory) {
+Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& process_directory,
+                                                          int64_t until_ms) {
+  return connect_to(process_directory, false, until_ms);
+}
+
+Result<std::unique_ptr<Client>> Client::connect_to(const std::string& directory, bool is_itself,
+                                                   int64_t until_ms) {
   // A program that closes all its descriptors may just have closed the agent's: it makes new ones.
   Status status;
   for (int i = 0; i < kHelloTries; i++) {
-    Result<UniqueFd> fd = connect_patiently(process_directory);
+    Result<UniqueFd> fd = connect_patiently(directory, until_ms);
     std::unique_ptr<Client> client(new Client());
+    client->until_ms_ = until_ms;
     if (fd.ok()) client->fd_ = std::move(*fd);
-    status = fd.ok() ? client->hello() : Status(fd.error());
+    status = fd.ok() ? client->check_peer(directory, is_itself) : Status(fd.error());
+    if (status.ok()) status = client->hello();
     if (status.ok()) return client;
     if (!is_gone(status.error())) break;
     timespec pause{0, 20'000'000};
@@ -118,26 +151,37 @@ Result<std::unique_ptr<Client>> Client::connect_directory(const std::string& pro
   return status.error();
 }
 
+// Each message comes with the number of who has sent it.
+Status Client::check_peer(const std::string& directory, bool is_itself) {
+  peer_ = peer_pid(fd_.get());
+  pid_ = pid_of_directory(directory);
+  watch_ = PeerWatch(peer_);
+  if (!(is_itself ? is_process_itself : is_process_of_directory)(peer_, pid_))
+    return foreign_peer(peer_, directory);
+  const int on = 1;
+  if (::setsockopt(fd_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+    return sys_error("ask who answers", errno);
+  return {};
+}
+
 Status Client::hello() {
   timeval look{0, kLookMs * 1000};
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &look, sizeof look);
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &look, sizeof look);
-  pid_ = peer_pid(fd_.get());
-  watch_ = PeerWatch(pid_);
   Request request{};
   request.call = uint32_t(Call::kHello);
   request.value = kProtocolVersion;
   PB_ASSIGN(Answer answer, call(request, ""));
   const std::string& text = answer.text;
-  const int seen_pid = pid_;
   size_t end = text.find('\0');
-  pid_ = std::atoi(text.c_str());
+  const int said_pid = std::atoi(text.c_str());
+  if (pid_ == 0) pid_ = said_pid;
   if (end == text.npos) return {};
   exe_ = text.c_str() + end + 1;
   // The agent's thread, where its numbers are ours.
   end = text.find('\0', end + 1);
   if (end == text.npos) return {};
-  if (pid_ == seen_pid) watch_ = PeerWatch(pid_, std::atoi(text.c_str() + end + 1));
+  if (said_pid == peer_) watch_ = PeerWatch(peer_, std::atoi(text.c_str() + end + 1));
   end = text.find('\0', end + 1);
   if (end != text.npos) arrival_ = text.c_str() + end + 1;
   return {};
@@ -170,54 +214,85 @@ Error Client::no_talk(int error) const {
                                "its agent does not talk to this user.");
 }
 
-// Tries until it succeeds, fails, or the process gives no sign of life: then errno is EAGAIN. An
-// attempt lasts kLookMs. Where nothing has moved when we waited last, one look is enough, at once.
+bool Client::is_too_long(int64_t begin_ms) const {
+  const int64_t now = monotonic_ms();
+  return now - begin_ms >= kAnswerMs || (until_ms_ && now >= until_ms_);
+}
+
+// The tool is told to end: true when an agent has had the time that it is given then.
+bool Client::use_up(bool is_busy, uint64_t begin_ns) {
+  int64_t& left = is_busy ? busy_ns_ : idle_ns_;
+  left -= int64_t(monotonic_ns() - begin_ns);
+  if (left <= 0) refused_ = answers() ? interrupted(pid_) : silence();
+  return refused_.has_value();
+}
+
+// Tries until it succeeds, fails, or the process gives no sign of life or takes too long: then
+// errno is EAGAIN. An attempt lasts kLookMs. Where nothing has moved when we waited last, one look
+// is enough, at once.
 ssize_t Client::wait_for(const std::function<ssize_t(int flags)>& attempt) {
   const bool was_silent = owed_ && !answers();
   int silent = was_silent ? kSilentLooks - 1 : 0;
-  for (int looks = 0; looks < kAnswerSeconds * 1000 / kLookMs; looks++) {
-    const ssize_t size = attempt(was_silent && looks == 0 ? MSG_DONTWAIT : 0);
+  const int64_t begin_ms = monotonic_ms();
+  for (bool is_first = true; silent < kSilentLooks && !is_too_long(begin_ms); is_first = false) {
+    const uint64_t begin_ns = monotonic_ns();
+    const ssize_t size = attempt(was_silent && is_first ? MSG_DONTWAIT : 0);
     if (size >= 0) last_sign_ = PeerWatch::Sign::kLife;
     if (size >= 0 || (errno != EAGAIN && errno != EINTR)) return size;
-    if (errno == EINTR) continue;
-    last_sign_ = watch_.look();
-    silent = last_sign_ == PeerWatch::Sign::kLife ? 0 : silent + 1;
-    if (silent >= kSilentLooks) break;
+    if (errno == EAGAIN) {
+      last_sign_ = watch_.look();
+      silent = last_sign_ == PeerWatch::Sign::kLife ? 0 : silent + 1;
+    }
+    if (!is_told_to_end()) continue;
+    if (use_up(last_sign_ == PeerWatch::Sign::kLife && watch_.is_busy(), begin_ns) ||
+        last_sign_ == PeerWatch::Sign::kFrozen)
+      break;
   }
   errno = EAGAIN;
   return -1;
 }
 
 Error Client::silence() const {
+  if (refused_) return *refused_;
   const std::string name = "Process " + std::to_string(watch_.pid() ? watch_.pid() : pid_);
   switch (last_sign_) {
     case PeerWatch::Sign::kStopped:
       return user_error(ETIMEDOUT, name +
                                        " does not answer: it is stopped, by a signal or a "
                                        "debugger.");
+    case PeerWatch::Sign::kFrozen:
+      return user_error(ETIMEDOUT, name +
+                                       " does not answer: it is frozen (its control group; docker "
+                                       "pause does this).");
     case PeerWatch::Sign::kStill:
       return user_error(ETIMEDOUT, name + " does not answer (stopped?): nothing in it runs.");
     case PeerWatch::Sign::kLife:
       break;
   }
-  return user_error(ETIMEDOUT, name + " has not answered for " + std::to_string(kAnswerSeconds) +
-                                   " seconds, though it runs.");
+  return user_error(ETIMEDOUT, name + (until_ms_ ? " has not answered in time, though it runs."
+                                                 : " has not answered for 60 seconds, though it "
+                                                   "runs."));
 }
 
 // Waits for a process that is stopped for a moment, as a debugger does it.
 bool Client::goes_on() {
-  if (!watch_.is_stopped()) return true;
+  if (!watch_.is_held()) return true;
   const int most = answers() ? kStoppedLooks : 1;
-  for (int looks = 0; looks < most; looks++) {
+  const int64_t begin_ms = monotonic_ms();
+  for (int looks = 0; looks < most && !is_too_long(begin_ms); looks++) {
+    const uint64_t begin_ns = monotonic_ns();
     last_sign_ = watch_.look();
-    if (last_sign_ != PeerWatch::Sign::kStopped) return true;
+    const bool is_frozen = last_sign_ == PeerWatch::Sign::kFrozen;
+    if (!is_frozen && last_sign_ != PeerWatch::Sign::kStopped) return true;
     (void)::poll(nullptr, 0, kStoppedLookMs);
+    if (is_told_to_end() && (is_frozen || use_up(false, begin_ns))) break;
   }
   return false;
 }
 
 // Before a call: takes the answer that is owed for the one before.
 Status Client::settle() {
+  if (refused_) return *refused_;
   if (owed_) {
     const Owed late = *owed_;
     Result<Answer> answer = receive();
@@ -253,14 +328,14 @@ Result<Client::Answer> Client::receive() {
   Answer answer;
   input_.resize(kMaxMessage);
   iovec part{input_.data(), input_.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))];
   msghdr in{};
   in.msg_iov = &part;
   in.msg_iovlen = 1;
   in.msg_control = control;
-  in.msg_controllen = sizeof control;
   int eager = kEagerTries;
   const ssize_t size = wait_for([&](int flags) {
+    in.msg_controllen = sizeof control;
     for (; eager > 0; eager--) {
       const ssize_t now = ::recvmsg(fd_.get(), &in, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
       if (now >= 0 || (errno != EAGAIN && errno != EINTR)) return now;
@@ -272,6 +347,12 @@ Result<Client::Answer> Client::receive() {
   owed_.reset();
   if (size <= 0) return no_talk(size < 0 ? errno : 0);
   answer.descriptor = take_descriptor(&in);
+  if (const int sender = sender_of(&in); sender != peer_) {
+    refused_ =
+        user_error(EPERM, "Process " + std::to_string(sender) + " answers in the name of process " +
+                              std::to_string(pid_) + ": it is not believed.");
+    return *refused_;
+  }
   if (size_t(size) < sizeof answer.reply)
     return user_error(EPROTO, "The agent's answer is too short.");
   std::memcpy(&answer.reply, input_.data(), sizeof answer.reply);
@@ -290,14 +371,53 @@ Result<Client::Answer> Client::call(Call call, uint32_t handle, uint64_t value,
   return this->call(request, data);
 }
 
+// What comes in many messages: it comes to an end.
+class Client::Parts {
+ public:
+  Parts(Client* client, std::string_view path, Most most)
+      : client_(client), path_(path), most_(most), begin_ms_(monotonic_ms()) {}
+
+  // Before the next one is asked for. `part`: what has come.
+  Status take(std::string_view part) {
+    bytes_ += part.size();
+    lines_ += size_t(std::count(part.begin(), part.end(), '\n'));
+    if (bytes_ > most_.bytes || lines_ > most_.lines)
+      return user_error(EFBIG,
+                        whose() + " gives more than " +
+                            (lines_ > most_.lines ? std::to_string(most_.lines) + " lines"
+                                                  : std::to_string(most_.bytes >> 20) + " MB") +
+                            " for " + path_ + ": that is not read.");
+    if (client_->is_too_long(begin_ms_))
+      return user_error(ETIMEDOUT, whose() + " does not come to the end of " + path_ + ".");
+    const uint64_t began_ns = std::exchange(began_ns_, monotonic_ns());
+    if (is_told_to_end() && client_->use_up(part.size() >= kSmallPart, began_ns))
+      return *client_->refused_;
+    return {};
+  }
+
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::string whose() const { return "Process " + std::to_string(client_->pid_); }
+
+  Client* client_;
+  const std::string path_;
+  const Most most_;
+  const int64_t begin_ms_;
+  uint64_t began_ns_ = monotonic_ns();
+  size_t bytes_ = 0, lines_ = 0;
+};
+
 Result<std::vector<std::string>> Client::list(std::string_view path) {
   std::vector<std::string> names;
+  Parts parts(this, path, {kMostNameBytes, kMostNames});
   for (;;) {
     Request request{};
     request.call = uint32_t(Call::kList);
     request.value = names.size();
     PB_ASSIGN(Answer answer, call(request, path));
     if (answer.text.empty()) return names;
+    PB_TRY(parts.take(answer.text));
     for (std::string& name : split_lines(answer.text)) names.push_back(std::move(name));
     if (names.size() >= answer.reply.value) return names;
   }
@@ -355,9 +475,10 @@ Result<std::string> Client::read_waiting(uint32_t handle, size_t size,
     Result<std::string> text = read(handle, size);
     if (text.ok()) return text;
     if (is_gone(text.error())) return std::string();
-    const bool stopped = is_silent(text.error()) && last_sign_ == PeerWatch::Sign::kStopped;
+    const bool stopped = is_silent(text.error()) && (last_sign_ == PeerWatch::Sign::kStopped ||
+                                                     last_sign_ == PeerWatch::Sign::kFrozen);
     if (text.error().errno_value != EAGAIN && !stopped) return text;
-    if (stop && stop()) return sys_error("read", EINTR);
+    if ((stop && stop()) || is_told_to_end()) return sys_error("read", EINTR);
     pollfd end{fd_.get(), 0, 0};  // only the end of the connection ends the wait early
     (void)::poll(&end, 1, wait_ms);
   }
@@ -394,18 +515,30 @@ Result<bool> Client::readable(uint32_t handle) {
   return (state & kPollReadable) != 0;
 }
 
-Result<std::string> Client::read_all(std::string_view path) {
+// Kept in pieces until it is whole: a text that grows is there twice.
+Result<std::string> Client::read_all(std::string_view path, Most most) {
   PB_ASSIGN(uint32_t handle, open(path, O_RDONLY));
-  std::string text;
+  std::vector<std::string> pieces;
+  Parts parts(this, path, most);
   for (;;) {
     Result<std::string> part = read(handle, kMaxMessage);
     if (!part.ok() && part.error().errno_value == EAGAIN) break;
-    if (!part.ok()) (void)close(handle);
-    if (!part.ok()) return part.error();
-    if (part->empty()) break;
-    text += *part;
+    if (part.ok() && part->empty()) break;
+    const Status taken = part.ok() ? parts.take(*part) : Status(part.error());
+    if (!taken.ok()) {
+      (void)close(handle);
+      return taken.error();
+    }
+    const bool is_new = pieces.empty() || pieces.back().size() + part->size() > kMaxMessage;
+    if (is_new)
+      pieces.push_back(std::move(*part));
+    else
+      pieces.back() += *part;
   }
   PB_TRY(close(handle));
+  std::string text;
+  text.reserve(parts.bytes());
+  for (std::string& piece : pieces) text += std::exchange(piece, "");
   return text;
 }
 
@@ -447,6 +580,8 @@ Result<UniqueFd> Client::open_buffer() {
 
 Result<UniqueFd> Client::detach() {
   PB_TRY(done(call(Call::kDetach, 0, 0)));
+  const int off = 0;
+  ::setsockopt(fd_.get(), SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
   return std::move(fd_);
 }
 

@@ -14,6 +14,16 @@
 //              handle, a handle that A has opened is closed. Then C is done.
 //
 // What changes something (write, mkdir, …) is not sent to a process that is seen to be stopped.
+//
+// The agent may be anybody's, and lie. What it costs us at most:
+//
+//   who answers     the process itself (peer.h): EPERM
+//   one message     kMaxMessage; one descriptor, others are closed
+//   one answer      60 s, though it shows life
+//   a whole file    Most: bytes and lines (EFBIG), and 60 s; a list: kMostNames
+//   until_ms()      a time that a caller gives for everything, ETIMEDOUT
+//   told to end     what the tool still has to do is done: but for no longer than 700 ms of an
+//                   agent that is not busy, 5 s of one that is, not at all of one that is frozen
 #pragma once
 
 #include <cstdint>
@@ -38,15 +48,34 @@ bool is_gone(const Error& error);
 // Whether it means that the agent has not answered.
 bool is_silent(const Error& error);
 
+// The tool is told to end when `check` says so once, or end_soon() has been called; until another
+// check is set.
+void set_end_check(bool (*check)());
+void end_soon();
+
+// What a file has at most.
+struct Most {
+  size_t bytes, lines;
+};
+inline constexpr Most kMostText = {16 << 20, 250'000};       // settings, formats, lists of events
+inline constexpr Most kMostFunctions = {64 << 20, 1 << 20};  // one line for each function
+inline constexpr Most kMostTable = {128 << 20, 2 << 20};     // of a histogram, and its stacks
+inline constexpr size_t kMostNames = 250'000, kMostNameBytes = 16 << 20;  // of a directory
+
 class Client {
  public:
   // The agent of a process, in the runtime directory (directory.h). ESRCH with what to do when the
-  // process has no agent or does not exist.
+  // process has no agent or does not exist; EPERM when another process answers in its name.
   static Result<std::unique_ptr<Client>> connect(int pid);
-  // The agent whose socket is DIR/PID/ctl.sock, for `process_directory` = DIR/PID.
-  static Result<std::unique_ptr<Client>> connect_directory(const std::string& process_directory);
+  // The agent whose socket is DIR/PID/ctl.sock, for `process_directory` = DIR/PID. PID may be its
+  // number in a pid namespace of its own.
+  // Nothing is waited for beyond `until_ms` of monotonic_ms(); 0: there is no such time.
+  static Result<std::unique_ptr<Client>> connect_directory(const std::string& process_directory,
+                                                           int64_t until_ms = 0);
+  void until_ms(int64_t time) { until_ms_ = time; }
 
-  int pid() const { return pid_; }  // as the agent says
+  int pid() const { return pid_; }    // of the directory; where that has none, as the agent says
+  int peer() const { return peer_; }  // who answers, by its number here; 0: not to be seen
   const std::string& exe() const { return exe_; }
   const std::string& arrival() const { return arrival_; }  // "attached", "preloaded"
   int descriptor() const { return fd_.get(); }  // readable at end of file when the agent is gone
@@ -83,7 +112,7 @@ class Client {
   Status close(uint32_t handle);  // of a process that does not answer: later
 
   // What there is now: a file that would wait ends there.
-  Result<std::string> read_all(std::string_view path);
+  Result<std::string> read_all(std::string_view path, Most most = kMostText);
   // Open, write everything (again from where a short write ended, as a shell does), close.
   // `truncate` is the shell's `>`, else `>>`. Text longer than one message is split behind a
   // newline.
@@ -116,16 +145,27 @@ class Client {
   Status send(const Request& request, std::string_view data);
   Result<Answer> receive();
   ssize_t wait_for(const std::function<ssize_t(int flags)>& attempt);
+  bool is_too_long(int64_t begin_ms) const;
+  bool use_up(bool is_busy, uint64_t begin_ns);
+  class Parts;
   Error silence() const;
   Error no_talk(int error) const;  // 0: the other side has closed
   Status settle();
   void keep_what_came_late(const Owed& late, const Result<Answer>& answer);
   bool goes_on();
   Status write_pieces(std::string_view path, std::string_view text, uint32_t flags);
+  static Result<std::unique_ptr<Client>> connect_to(const std::string& directory, bool is_itself,
+                                                    int64_t until_ms);
+  Status check_peer(const std::string& directory, bool is_itself);
   Status hello();
 
   UniqueFd fd_;
-  std::vector<char> input_;  // the last answer
+  int peer_ = 0;  // who listens there, and has to be who answers
+  int64_t until_ms_ = 0;
+  // What is left when the tool is told to end.
+  int64_t idle_ns_ = 700'000'000, busy_ns_ = 5'000'000'000;
+  std::optional<Error> refused_;  // nothing is asked any more
+  std::vector<char> input_;       // the last answer
   int pid_ = 0;
   std::string exe_, arrival_;
   PeerWatch watch_;

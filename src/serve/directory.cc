@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "serve/peer.h"
 #include "serve/peer_watch.h"
 
 namespace patchbay::serve {
@@ -126,10 +127,16 @@ int pid_of_name(std::string_view name) {
 
 ProcessState state_of(int pid, const std::string& directory, bool is_current) {
   if (is_current) {
-    Result<UniqueFd> fd = connect_socket(directory);
+    Result<UniqueFd> fd = connect_socket(directory, 0);
     // A full queue of connections: somebody listens.
-    if (fd.ok() || fd.error().errno_value == EAGAIN)
-      return PeerWatch(pid).is_stopped() ? ProcessState::kStopped : ProcessState::kAlive;
+    const bool is_full = !fd.ok() && fd.error().errno_value == EAGAIN;
+    if (const int peer = fd.ok() ? peer_pid(fd->get()) : pid;
+        is_full || (fd.ok() && is_process_of_directory(peer, pid))) {
+      PeerWatch watch(peer);
+      return watch.is_frozen()    ? ProcessState::kFrozen
+             : watch.is_stopped() ? ProcessState::kStopped
+                                  : ProcessState::kAlive;
+    }
   }
   bool lives = is_current && (::kill(pid, 0) == 0 || errno == EPERM);
   return lives ? ProcessState::kNoAgent : ProcessState::kDead;
@@ -178,6 +185,8 @@ const char* process_state_name(ProcessState state) {
       return "alive";
     case ProcessState::kStopped:
       return "stopped";
+    case ProcessState::kFrozen:
+      return "frozen";
     case ProcessState::kNoAgent:
       return "no-agent";
     case ProcessState::kDead:
@@ -242,12 +251,12 @@ Result<UniqueFd> listen_socket(const std::string& directory) {
   return fd;
 }
 
-Result<UniqueFd> connect_socket(const std::string& directory) {
+Result<UniqueFd> connect_socket(const std::string& directory, int wait_ms) {
   UniqueFd fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd.valid()) return sys_error("make a unix socket", errno);
   PB_ASSIGN(SocketAddress target, socket_address(directory));
   // connect() waits when the listener's queue is full: not for longer than this.
-  timeval limit{1, 0};
+  timeval limit{wait_ms / 1000, std::max(wait_ms % 1000 * 1000, wait_ms < 1000 ? 1 : 0)};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&target.address), sizeof target.address) !=
       0) {

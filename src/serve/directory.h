@@ -42,11 +42,12 @@ Result<std::string> make_process_directory(
 enum class ProcessState : uint8_t {
   kAlive,    // its agent listens
   kStopped,  // it does, but the process is stopped, by a signal or a debugger
-  kNoAgent,  // the process lives, its agent does not answer (it has exec'ed, or is somebody else's
-             // id)
+  kFrozen,   // it does, but the process's control group is frozen
+  kNoAgent,  // the process lives, its agent does not listen (it has exec'ed, is somebody else's id,
+             // or another process listens in its name)
   kDead,     // no such process
 };
-const char* process_state_name(ProcessState state);  // "alive" "stopped" "no-agent" "dead"
+const char* process_state_name(ProcessState state);  // "alive" "stopped" "frozen" "no-agent" "dead"
 
 struct ProcessEntry {
   int pid = 0;
@@ -55,7 +56,8 @@ struct ProcessEntry {
   bool has_buffer = false;
   uint64_t buffer_bytes = 0;  // on disk
   bool has_agent() const {
-    return state == ProcessState::kAlive || state == ProcessState::kStopped;
+    return state == ProcessState::kAlive || state == ProcessState::kStopped ||
+           state == ProcessState::kFrozen;
   }
 };
 // All processes of a runtime directory, by pid. An unreadable directory is an error, a missing one
@@ -63,9 +65,9 @@ struct ProcessEntry {
 Result<std::vector<ProcessEntry>> list_processes(const std::string& directory);
 
 // A unix SOCK_SEQPACKET socket bound or connected to DIRECTORY/ctl.sock, whatever the path's
-// length. A connection is waited for no longer than a second (EAGAIN: the listener's queue is
+// length. A connection is waited for no longer than `wait_ms` (EAGAIN: the listener's queue is
 // full).
 Result<UniqueFd> listen_socket(const std::string& directory);
-Result<UniqueFd> connect_socket(const std::string& directory);
+Result<UniqueFd> connect_socket(const std::string& directory, int wait_ms = 1000);
 
 }  // namespace patchbay::serve

@@ -7,7 +7,11 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string_view>
+#include <vector>
 
+#include "base/monotonic_clock.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace patchbay::serve {
@@ -64,19 +68,68 @@ bool PeerWatch::is_stopped() {
   return pid_ != 0 && is_stop_letter(state_letter(file_of_thread("stat")));
 }
 
+bool PeerWatch::stands_in_freezer() {
+  const std::string place = file_of_thread("wchan");
+  return place == "__refrigerator" || place == "do_freezer_trap";
+}
+
+bool PeerWatch::is_held() { return is_stopped() || (pid_ != 0 && stands_in_freezer()); }
+
+// Where the thread waits tells it; others' may not be read. Then its control groups do: in a
+// version 1 hierarchy of the freezer, or in version 2.
+bool PeerWatch::is_frozen() {
+  if (pid_ == 0) return false;
+  if (stands_in_freezer()) return true;
+  const Result<std::string> groups = read_file("/proc/" + std::to_string(pid_) + "/cgroup");
+  for (const std::string& line : split_lines(groups.ok() ? groups.value() : "")) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string kind = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    if (kind == "freezer" &&
+        read_proc("/sys/fs/cgroup/freezer" + path + "/freezer.state").starts_with("FROZEN"))
+      return true;
+    for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+      if (kind.empty() &&
+          read_proc(root + path + "/cgroup.events").find("frozen 1") != std::string::npos)
+        return true;
+  }
+  return false;
+}
+
+// `schedule`: "nanoseconds on a processor, waiting for one, turns".
+void PeerWatch::note_use(char state, const std::string& schedule, bool moved) {
+  const uint64_t now = monotonic_ns(), passed = now - looked_ns_;
+  const std::vector<std::string_view> words = split_words(schedule);
+  uint64_t ran = 0, waited = 0;
+  if (words.size() > 1) (void)(to_number(words[0], &ran) && to_number(words[1], &waited));
+  const uint64_t used = ran + waited;
+  // The processor time of the other threads has steps of 10 ms.
+  is_busy_ = state == 'R' || (looked_ns_ && used - used_ns_ > passed / 10) || moved;
+  used_ns_ = used;
+  looked_ns_ = now;
+}
+
 PeerWatch::Sign PeerWatch::look() {
+  is_busy_ = true;
   if (pid_ == 0) return Sign::kLife;
   char state = state_letter(file_of_thread("stat"));
   if (state == '\0') {  // the thread is another one now, or the process has ended
     tid_ = 0;
     state = state_letter(file_of_thread("stat"));
   }
-  if (state == '\0' || state == 'R' || state == 'D') return Sign::kLife;
-  std::string now =
-      file_of_thread("schedstat") + times_of(read_proc("/proc/" + std::to_string(pid_) + "/stat"));
-  const bool moved = !last_.empty() && now != last_;
-  last_ = std::move(now);
-  if (moved) return Sign::kLife;
+  if (state == '\0') return Sign::kLife;
+  const std::string schedule = file_of_thread("schedstat");
+  std::string times = times_of(read_proc("/proc/" + std::to_string(pid_) + "/stat"));
+  const bool is_first = looked_ns_ == 0;
+  const bool others_moved = !is_first && times != last_times_;
+  const bool moved = others_moved || (!is_first && schedule != last_);
+  note_use(state, schedule, others_moved);
+  last_ = schedule;
+  last_times_ = std::move(times);
+  if (state == 'R') return Sign::kLife;
+  if (!moved && is_frozen()) return Sign::kFrozen;
+  if (moved || state == 'D') return Sign::kLife;
   return is_stop_letter(state) ? Sign::kStopped : Sign::kStill;
 }
 

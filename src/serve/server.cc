@@ -17,19 +17,12 @@
 
 #include "base/monotonic_clock.h"
 #include "serve/directory.h"
+#include "serve/peer.h"
 
 namespace patchbay::serve {
 namespace {
 
 constexpr int kLookMs = 1000;
-
-bool peer_is_allowed(int fd, uid_t owner) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || size != sizeof peer)
-    return false;
-  return peer.uid == owner || peer.uid == 0;
-}
 
 // One message and, in its control data, at most one descriptor. False: the client does not take it,
 // and is dropped rather than waited for.
@@ -180,7 +173,9 @@ void Server::accept_client() {
       if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) pause_accept();
       return;
     }
-    if (connections_.size() >= kMaxClients || !peer_is_allowed(fd.get(), owner_uid_)) continue;
+    const bool is_allowed =
+        peer_is_allowed(fd.get(), owner_uid_, options_.directory + "/" + kSocketName);
+    if (connections_.size() >= kMaxClients || !is_allowed) continue;
     try {
       connections_.push_back(
           {OwnedFd(std::move(fd)), std::make_unique<Session>(root_, options_.hooks)});
