@@ -111,7 +111,7 @@ void Completer::add_own_processes() {
 void Completer::add_lines_of(const char* file, bool with_systems) {
   Result<std::unique_ptr<serve::Client>> client = choose_process(pid_);
   if (!client.ok()) return;
-  Result<std::string> text = (*client)->read_all(file);
+  Result<std::string> text = (*client)->read_all(file, serve::kMostFunctions);
   if (!text.ok()) return;
   std::string last;
   for (const std::string& line : split_lines(*text)) {

@@ -11,6 +11,9 @@
 
 #include "base/mapped_files.h"
 #include "cmd/command_table.h"
+#include "cmd/common/print_file.h"
+#include "cmd/target/attachment.h"
+#include "serve/client.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -97,6 +100,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   static const patchbay::MappedFilesGuard guard;
+  patchbay::serve::set_end_check(
+      [] { return patchbay::cmd::interrupted() || patchbay::cmd::is_told_to_end(); });
   try {
     return patchbay::cmd::name_changed_file(
         patchbay::cmd::finish_output(patchbay::cmd::run(argc, argv)));

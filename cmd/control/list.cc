@@ -11,8 +11,10 @@
 #include <set>
 
 #include "attach/attach.h"
+#include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/buffer_source.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/target/inside_ids.h"
 #include "cmd/target/running_process.h"
@@ -86,7 +88,7 @@ Row function_row(const std::string& line, std::string* name) {
 int list_process_functions(const Options& options) {
   Result<std::unique_ptr<serve::Client>> client = choose_process(options.pid);
   if (!client.ok()) return fail("list", client.error());
-  Result<std::string> text = (*client)->read_all("debug/function_kinds");
+  Result<std::string> text = (*client)->read_all("debug/function_kinds", serve::kMostFunctions);
   if (!text.ok()) return fail("list", text.error());
   std::vector<Row> rows;
   for (const std::string& line : split_lines(*text)) {
@@ -167,12 +169,14 @@ int list_events(const Options& options) {
 }
 
 struct ProcessFacts {
-  std::string state;  // of ProcessState; "silent" instead of "alive": the agent does not answer
+  std::string state =
+      "";  // of ProcessState; "silent" instead of "alive": the agent does not answer
   // "preloaded", "attached", "forked" (a child that records with its parent), "asleep"; empty:
   // nobody says it
   std::string agent = "";
   std::string exe = "";
-  int inside = 0;  // its number in a pid namespace of its own; 0: it has none
+  int inside = 0;        // its number in a pid namespace of its own; 0: it has none
+  std::string why = "";  // it is silent
 };
 
 // Also where a process has its agent in another runtime directory.
@@ -216,17 +220,30 @@ std::string recorded_exe(const serve::ProcessEntry& entry) {
 }
 
 // What the agent says about itself and the program, or what is left of it.
-ProcessFacts facts_of(const serve::ProcessEntry& entry) {
+ProcessFacts facts_of(const serve::ProcessEntry& entry, int64_t until_ms) {
   ProcessFacts facts{process_state_name(entry.state)};
   if (entry.state == serve::ProcessState::kAlive) {
     Result<std::unique_ptr<serve::Client>> client =
-        serve::Client::connect_directory(entry.directory);
+        serve::Client::connect_directory(entry.directory, until_ms);
     if (client.ok()) return {facts.state, (*client)->arrival(), (*client)->exe()};
-    if (serve::is_silent(client.error())) facts.state = "silent";
+    if (!serve::is_gone(client.error())) {
+      facts.state = "silent";
+      facts.why = client.error().message();
+    }
   }
   if (entry.state == serve::ProcessState::kNoAgent)
     facts.agent = silent_agent(entry.pid, entry.directory.substr(0, entry.directory.rfind('/')));
   facts.exe = recorded_exe(entry);
+  return facts;
+}
+
+ProcessFacts guarded_facts(const serve::ProcessEntry& entry, int64_t until_ms) {
+  ProcessFacts facts{process_state_name(entry.state)};
+  const Status done = guarded([&]() -> Status {
+    facts = facts_of(entry, until_ms);
+    return {};
+  });
+  if (!done.ok()) facts.why = done.error().message();
   return facts;
 }
 
@@ -262,7 +279,8 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
   const BufferSource source = has_directory ? source_of_directory(entry.directory) : BufferSource{};
   Row row{text + (has_directory ? entry.directory : "-") + "  " +
               (facts.exe.empty() ? "-" : facts.exe) +
-              (facts.inside ? "  (inside " + std::to_string(facts.inside) + ")" : ""),
+              (facts.inside ? "  (inside " + std::to_string(facts.inside) + ")" : "") +
+              (facts.why.empty() ? "" : "  (" + facts.why + ")"),
           {{"pid", std::to_string(entry.pid)},
            {"state", json_quote(facts.state)},
            {"agent", facts.agent.empty() ? "null" : json_quote(facts.agent)},
@@ -273,6 +291,7 @@ Row process_row(const serve::ProcessEntry& entry, const ProcessFacts& facts) {
            {"exe", json_quote(facts.exe)}},
           other_buffers(source)};
   if (facts.inside) row.fields.emplace_back("inside", std::to_string(facts.inside));
+  if (!facts.why.empty()) row.fields.emplace_back("why", json_quote(facts.why));
   return row;
 }
 
@@ -300,8 +319,12 @@ int list_processes_command(const Options& options) {
   if (!entries.ok()) return fail("list", entries.error());
   std::vector<Row> rows;
   std::set<int> shown;
-  for (const serve::ProcessEntry& entry : *entries) {
-    ProcessFacts facts = facts_of(entry);
+  std::vector<ProcessFacts> all(entries->size());
+  const int64_t until_ms = monotonic_ms() + kMostWaitMs;
+  side_by_side(all.size(), [&](size_t i) { all[i] = guarded_facts((*entries)[i], until_ms); });
+  for (size_t i = 0; i < all.size(); i++) {
+    const serve::ProcessEntry& entry = (*entries)[i];
+    ProcessFacts& facts = all[i];
     if (entry.state != serve::ProcessState::kDead) facts.inside = number_inside(entry.pid);
     if (entry.state != serve::ProcessState::kDead) shown.insert(entry.pid);
     if (options.selects(std::string(base_name(facts.exe))))

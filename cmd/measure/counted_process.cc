@@ -184,7 +184,7 @@ Status CountedProcess::look() {
   std::map<std::string, std::string> files;
   for (const std::string& event : plan_.histograms) {
     if (files.contains(event)) continue;
-    PB_ASSIGN(std::string text, client().read_all(placed(event) + "/hist"));
+    PB_ASSIGN(std::string text, client().read_all(placed(event) + "/hist", serve::kMostTable));
     files[event] = std::move(text);
   }
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
@@ -254,7 +254,7 @@ std::vector<EventRequest> CountedProcess::not_hit() {
   for (const auto& [request, directory] : asked_) {
     std::string text = kept_text(program_.directory, instance_, directory);
     Result<std::string> now = text;
-    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist");
+    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist", serve::kMostTable);
     if (now.ok()) text = *now;
     if (text.find(kNoHits) == text.npos) continue;
     events.push_back(request);

@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/measure/looks.h"
 
 namespace patchbay::cmd {
@@ -193,16 +195,24 @@ void CountedProcesses::add_to_gone(CountedProcess* member) {
 }
 
 // First those that count already: taking others in takes time. What fails now is looked at again.
+// Those that do not answer are waited for together, for a second.
 void CountedProcesses::look() {
+  std::vector<CountedProcess*> alive;
   for (const auto& member : members_)
     if (done_.contains(member.get()))
       continue;
     else if (!member->ended())
-      (void)member->look();
+      alive.push_back(member.get());
     else if (is_several())
       note_last(member.get());
     else
       member->note_end();
+  const int64_t until_ms = is_several() ? monotonic_ms() + kMostWaitMs : 0;
+  side_by_side(alive.size(), [&](size_t i) {
+    alive[i]->client().until_ms(until_ms);
+    (void)guarded([&] { return alive[i]->look(); });
+    alive[i]->client().until_ms(0);
+  });
   taken_.take_in_newcomers();
   for (std::string& gap : taken_.take_gaps()) losses_.push_back(std::move(gap));
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/measure/looks.h"
 #include "cmd/target/follow_request.h"
 
@@ -215,15 +216,14 @@ void TopProcesses::note_end(Member* member) {
   leave(member);
 }
 
-void TopProcesses::look_at(Member* member) {
+void TopProcesses::take_look(Member* member, const Result<std::vector<std::string>>& texts) {
   if (member->has_ended) return member->table.stay(monotonic_ns());
-  Result<std::vector<std::string>> texts = member->profile->look();
   const uint64_t now_ns = monotonic_ns();
   const TracedChild* const child = this->child();
   if (texts.ok()) {
     member->is_silent = false;
     member->looked_ns = now_ns;
-    return member->table.look(now_ns, *texts);
+    return member->table.look(now_ns, texts.value());
   }
   // CMD leaves its counts until it has exited.
   if (child ? child->exited() : member->program.ended()) return note_end(member);
@@ -232,8 +232,22 @@ void TopProcesses::look_at(Member* member) {
     add_loss(*member, silent_text(int64_t((now_ns - member->looked_ns) / 1000000)));
 }
 
+// Those that do not answer are waited for together, for a second.
 void TopProcesses::look() {
-  for (const auto& member : members_) look_at(member.get());
+  std::vector<Result<std::vector<std::string>>> texts(members_.size(), sys_error("look", ESRCH));
+  const int64_t until_ms = is_several() ? monotonic_ms() + kMostWaitMs : 0;
+  side_by_side(members_.size(), [&](size_t i) {
+    Member& member = *members_[i];
+    if (member.has_ended) return;
+    member.program.client->until_ms(until_ms);
+    const Status done = guarded([&]() -> Status {
+      PB_ASSIGN(texts[i], member.profile->look());
+      return {};
+    });
+    if (!done.ok()) texts[i] = done.error();
+    member.program.client->until_ms(0);
+  });
+  for (size_t i = 0; i < texts.size(); i++) take_look(members_[i].get(), texts[i]);
   looked_ns_ = monotonic_ns();
   if (!is_several() && !child()) return;
   std::vector<const TopTable*> tables = {&gone_};

@@ -105,7 +105,7 @@ class TopProcesses : public ExecListener {
   Status begin(Member* member) const;
   static Status rebase(Member* member);
   Status add(const RunningProcess& process);
-  void look_at(Member* member);
+  void take_look(Member* member, const Result<std::vector<std::string>>& texts);
   void note_end(Member* member);
   void add_loss(const Member& member, const std::string& text);
   static void leave(Member* member);
@@ -116,10 +116,10 @@ class TopProcesses : public ExecListener {
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::string> losses_;
   // Of CMD:
-  Member* current_ = nullptr;                // null: it is not profiled
-  std::unique_ptr<Member> apart_;            // what it has executed last and is not profiled
-  bool was_looked_at_ = false;               // right before it executes something
-  TopTable gone_;                            // the sums of what it was, but for the first
+  Member* current_ = nullptr;      // null: it is not profiled
+  std::unique_ptr<Member> apart_;  // what it has executed last and is not profiled
+  bool was_looked_at_ = false;     // right before it executes something
+  TopTable gone_;                  // the sums of what it was, but for the first
   ExecutedNotes notes_{"profiled", "which is not profiled", "none of these functions"};
 
   TopTable sum_;

@@ -91,7 +91,8 @@ Result<std::vector<std::string>> TopProfile::look() {
   std::vector<std::string> texts;
   for (const std::string& file : files) {
     if (!file.starts_with("function")) continue;
-    PB_ASSIGN(std::string text, client_.read_all(std::string(kStatistics) + "/" + file));
+    PB_ASSIGN(std::string text,
+              client_.read_all(std::string(kStatistics) + "/" + file, serve::kMostFunctions));
     texts.push_back(std::move(text));
   }
   return texts;
@@ -111,7 +112,7 @@ std::vector<std::string> TopProfile::last_look(const std::string& process_direct
 }
 
 Result<std::string> TopProfile::function_names() {
-  return client_.read_all("available_filter_functions");
+  return client_.read_all("available_filter_functions", serve::kMostFunctions);
 }
 
 }  // namespace patchbay::cmd

@@ -218,7 +218,7 @@ Result<std::string> AllReader::merged_text() {
   std::optional<Error> first;
   for (ProcessAnswer<std::string>&answer : answers_of_each<std::string>(
            all_->processes(), [path = path_](serve::Client*client, const MountedProcess&) {
-             return client->read_all(path);
+             return client->read_all(path, serve::kMostFunctions);
            })) {
     const MountedProcess& process = answer.process;
     if (answer.result.ok()) {

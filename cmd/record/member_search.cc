@@ -11,6 +11,8 @@
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/side_by_side.h"
+#include "cmd/target/process_source.h"
 #include "cmd/target/target_program.h"
 
 namespace patchbay::cmd {
@@ -183,15 +185,19 @@ void MemberSearch::decide(const RunningProcess& process) {
   }
   if (process.start.empty() || process.has_ended)
     return refuse(process, user_error(ENOENT, "has ended before the recording began"));
-  Result<std::unique_ptr<ProcessMember>> made =
-      ProcessMember::make(options_, process, parts_, nr_made_);
-  if (!made.ok()) return refuse(process, made.error());
+  std::unique_ptr<ProcessMember> made;
+  const Status done = guarded([&]() -> Status {
+    PB_TRY(check_not_frozen(process.pid));
+    PB_ASSIGN(made, ProcessMember::make(options_, process, parts_, nr_made_));
+    return {};
+  });
+  if (!done.ok()) return refuse(process, done.error());
   nr_made_++;
   known.state = Known::State::kMember;
   were_members_.insert(process.pid);
-  if (!(*made)->recording) (*made)->leave();
+  if (!made->recording) made->leave();
   const std::lock_guard lock(mutex_);
-  news_.members.push_back(std::move(*made));
+  news_.members.push_back(std::move(made));
   tell();
 }
 

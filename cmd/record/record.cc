@@ -601,7 +601,7 @@ void say_refused_returns(const RecordOptions& options, serve::Client& client) {
   for (const InstanceRequest& instance : options.request.instances())
     has_graph |= instance.tracer == "function_graph";
   if (!has_graph || options.quiet) return;
-  Result<std::string> text = client.read_all("debug/refused_returns");
+  Result<std::string> text = client.read_all("debug/refused_returns", serve::kMostFunctions);
   if (!text.ok() || !text->starts_with("# ") || text->starts_with("# 0 ")) return;
   std::vector<std::string> lines = split_lines(*text);
   note(lines[0].substr(2) + " and are in no graph" + (options.verbose ? ":" : " (-v names them)"));

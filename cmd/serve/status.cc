@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/daemon_conf.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/serve/attach_rules.h"
 #include "cmd/serve/daemon_state.h"
 #include "ring_buffer/buffer_file.h"
@@ -29,55 +31,87 @@ constexpr Option kOptions[] = {
 struct Row {
   int pid = 0;
   std::string exe, state, arrival;
+  std::string why;                  // it does not answer
   std::vector<std::string> events;  // that are enabled
   size_t nr_histograms = 0, nr_instances = 0;
   uint64_t recorded = 0, lost = 0;
 };
 
-size_t histograms_in(serve::Client& client, const std::string& place) {
-  const Result<std::string> text = client.read_all(place + "show_event_triggers");
-  size_t count = 0;
-  for (const std::string& line : split_lines(text.ok() ? text.value() : ""))
-    count += line.find(" hist:") != line.npos;
-  return count;
+// A file that is not there has nothing; one that is not told is the process's fault.
+Result<std::vector<std::string>> lines_of(serve::Client& client, const std::string& path) {
+  const Result<std::string> text = client.read_all(path);
+  const bool is_refused = !text.ok() && !serve::is_silent(text.error()) &&
+                          text.error().errno_value != EFBIG && text.error().errno_value != EPERM;
+  if (!text.ok() && !is_refused) return text.error();
+  return split_lines(text.ok() ? text.value() : "");
 }
 
-void add_events(serve::Client& client, const std::string& place, Row* row) {
-  const Result<std::string> text = client.read_all(place + "set_event");
-  for (std::string& line : split_lines(text.ok() ? text.value() : ""))
+Status add_histograms(serve::Client& client, const std::string& place, Row* row) {
+  PB_ASSIGN(const auto lines, lines_of(client, place + "show_event_triggers"));
+  for (const std::string& line : lines) row->nr_histograms += line.find(" hist:") != line.npos;
+  return {};
+}
+
+Status add_events(serve::Client& client, const std::string& place, Row* row) {
+  PB_ASSIGN(auto lines, lines_of(client, place + "set_event"));
+  for (std::string& line : lines)
     if (!line.starts_with('#')) row->events.push_back(std::move(line));
+  return {};
 }
 
-Row row_of(const serve::ProcessEntry& entry) {
-  Row row;
-  row.pid = entry.pid;
-  row.state = serve::process_state_name(entry.state);
+void add_buffer(const serve::ProcessEntry& entry, Row* row) {
   if (auto file = entry.has_buffer
                       ? BufferFile::open(entry.directory + "/" + serve::kBufferName, false)
                       : user_error(ENOENT, "");
       file.ok()) {
     for (uint32_t ring = 0; ring < (*file)->nr_rings(); ring++) {
       const RingStats stats = (*file)->stats(ring);
-      row.recorded += stats.entries;
-      row.lost += stats.dropped_ever;
+      row->recorded += stats.entries;
+      row->lost += stats.dropped_ever;
     }
-    row.lost += (*file)->missed();
+    row->lost += (*file)->missed();
   }
-  if (entry.state != serve::ProcessState::kAlive) return row;
-  Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(entry.directory);
-  if (!client.ok()) return row.state = "silent", row;
-  row.exe = (*client)->exe();
-  row.arrival = (*client)->arrival();
+}
+
+Status add_answers(const serve::ProcessEntry& entry, int64_t until_ms, Row* row) {
+  PB_ASSIGN(const auto client, serve::Client::connect_directory(entry.directory, until_ms));
+  row->exe = client->exe();
+  row->arrival = client->arrival();
   std::vector<std::string> places = {""};
-  if (auto names = (*client)->list("instances"); names.ok())
-    for (const std::string& name : *names)
-      places.push_back("instances/" + name + (name.ends_with('/') ? "" : "/"));
-  row.nr_instances = places.size() - 1;
+  PB_ASSIGN(const std::vector<std::string> names, client->list("instances"));
+  for (const std::string& name : names)
+    places.push_back("instances/" + name + (name.ends_with('/') ? "" : "/"));
+  row->nr_instances = names.size();
   for (const std::string& place : places) {
-    add_events(**client, place, &row);
-    row.nr_histograms += histograms_in(**client, place);
+    PB_TRY(add_events(*client, place, row));
+    PB_TRY(add_histograms(*client, place, row));
   }
+  return {};
+}
+
+Row row_of(const serve::ProcessEntry& entry, int64_t until_ms) {
+  Row row;
+  row.pid = entry.pid;
+  row.state = serve::process_state_name(entry.state);
+  const Status done = guarded([&]() -> Status {
+    add_buffer(entry, &row);
+    if (entry.state != serve::ProcessState::kAlive) return {};
+    return add_answers(entry, until_ms, &row);
+  });
+  if (done.ok() || serve::is_gone(done.error())) return row;
+  row.state = "silent";
+  row.why = done.error().message();
   return row;
+}
+
+// Whoever does not answer is waited for together with the others.
+std::vector<Row> rows_of(std::vector<serve::ProcessEntry> entries) {
+  std::erase_if(entries,
+                [](const auto& entry) { return entry.state == serve::ProcessState::kDead; });
+  std::vector<Row> rows(entries.size());
+  const int64_t until_ms = monotonic_ms() + kMostWaitMs;
+  side_by_side(entries.size(), [&](size_t i) { rows[i] = row_of(entries[i], until_ms); });
+  return rows;
 }
 
 std::string json_of(const Row& row) {
@@ -89,7 +123,8 @@ std::string json_of(const Row& row) {
          ", \"events\": [" + events + "], \"histograms\": " + std::to_string(row.nr_histograms) +
          ", \"instances\": " + std::to_string(row.nr_instances) +
          ", \"recorded\": " + std::to_string(row.recorded) +
-         ", \"lost\": " + std::to_string(row.lost) + "}";
+         ", \"lost\": " + std::to_string(row.lost) +
+         (row.why.empty() ? "" : ", \"why\": " + json_quote(row.why)) + "}";
 }
 
 void print_json(const std::vector<Row>& rows, const std::string& runtime, const std::string& daemon,
@@ -125,7 +160,9 @@ void print_rows(const std::vector<Row>& rows, const std::string& runtime, const 
     std::printf("%9d %-9s %-10s %6zu %6zu %12llu %10llu  %s\n", row.pid, row.state.c_str(),
                 row.arrival.c_str(), row.events.size(), row.nr_histograms,
                 static_cast<unsigned long long>(row.recorded),
-                static_cast<unsigned long long>(row.lost), one_line(base_name(row.exe)).c_str());
+                static_cast<unsigned long long>(row.lost),
+                one_line(std::string(base_name(row.exe)) + (row.exe.empty() ? "" : "  ") + row.why)
+                    .c_str());
 }
 
 int status(const DaemonConf& conf, bool json) {
@@ -135,9 +172,7 @@ int status(const DaemonConf& conf, bool json) {
   if (!rules.ok()) return fail("status", rules.error());
   Result<std::vector<serve::ProcessEntry>> entries = serve::list_processes(*runtime);
   if (!entries.ok()) return fail("status", entries.error());
-  std::vector<Row> rows;
-  for (const serve::ProcessEntry& entry : *entries)
-    if (entry.state != serve::ProcessState::kDead) rows.push_back(row_of(entry));
+  const std::vector<Row> rows = rows_of(std::move(*entries));
   (json ? print_json : print_rows)(rows, *runtime, daemon_state(*runtime), *rules);
   return kOk;
 }

@@ -190,7 +190,7 @@ namespace {
 // A function that nothing matches, with the ones that are called nearly so.
 Error unknown_function(serve::Client& client, std::string_view option, const std::string& pattern,
                        const Error& error) {
-  Result<std::string> text = client.read_all("available_filter_functions");
+  Result<std::string> text = client.read_all("available_filter_functions", serve::kMostFunctions);
   if (!text.ok() || error.errno_value != EINVAL) return about(option, pattern, error);
   std::vector<std::string> lines = split_lines(*text);
   std::vector<std::string_view> names;
@@ -327,7 +327,7 @@ Status apply_settings(serve::Client& client, const InstanceRequest& request,
 // The program is always loaded: a pattern that waits for it has found none of its functions.
 std::string none_of_program(serve::Client& client) {
   std::string text = "no function of the program fits that can be traced";
-  Result<std::string> refused = client.read_all("debug/refused_functions");
+  Result<std::string> refused = client.read_all("debug/refused_functions", serve::kMostFunctions);
   if (refused.ok() && !refused->empty())
     text += "; debug/refused_functions begins with: " + refused->substr(0, refused->find('\n'));
   return text;

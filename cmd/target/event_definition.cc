@@ -228,7 +228,8 @@ Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
   });
   if (const std::string file = sole_file_with_function(chosen, asked); !file.empty())
     return std::vector<NamedFunction>{{text, std::string(base_name(file))}};
-  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
+  PB_ASSIGN(std::string listed,
+            client.read_all("available_filter_functions", serve::kMostFunctions));
   return functions_named(listed, std::string(base_name(client.exe())), text);
 }
 
@@ -834,7 +835,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
   if (!found.empty()) return found;
   if (const std::string why = why_no_glob(client, text); !why.empty())
     return user_error(ENOENT, why);
-  PB_ASSIGN(std::string listed, client.read_all("available_filter_functions"));
+  PB_ASSIGN(std::string listed,
+            client.read_all("available_filter_functions", serve::kMostFunctions));
   std::vector<std::string> names = split_lines(listed);
   for (std::string& name : names) name.resize(std::min(name.size(), name.rfind(" [")));
   std::string sentence = "There is no function '" + text + "' in the process";

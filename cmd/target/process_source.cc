@@ -12,6 +12,7 @@
 #include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
+#include "serve/peer_watch.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -55,6 +56,12 @@ bool may_go_by(const Error& error) {
   const int number = error.errno_value;
   return number == EBUSY || number == EAGAIN || number == ETIME || number == ETIMEDOUT ||
          number == EINPROGRESS || number == ESRCH || number == ECONNREFUSED;
+}
+
+Status check_not_frozen(int pid) {
+  if (!serve::PeerWatch(pid, pid).is_frozen()) return {};
+  return user_error(ETIMEDOUT,
+                    "process " + std::to_string(pid) + " is frozen, with its control group");
 }
 
 std::string reason_in(const Error& error, int pid) {
@@ -104,8 +111,7 @@ Result<ProcessSource> ProcessSource::of(const ProcessChoice& choice, const std::
   PB_ASSIGN(source.groups_, groups_of(choice));
   PB_TRY(source.trees_.begin(choice.who.trees));
   if (choice.all) PB_TRY(source.add_all(runtime));
-  source.chooses_of_all_ =
-      choice.who.has_any() && source.named_.empty() && source.groups_.empty();
+  source.chooses_of_all_ = choice.who.has_any() && source.named_.empty() && source.groups_.empty();
   PB_TRY(source.choose_of_named());
   return source;
 }

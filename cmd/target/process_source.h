@@ -55,6 +55,8 @@ class ProcessSource {
 // Why a process cannot be taken in. It may go by: one that starts, is stopped, or has somebody
 // else's hands on it.
 bool may_go_by(const Error& error);
+// An error, which may go by, of a process that is frozen: it would do nothing that it is asked for.
+Status check_not_frozen(int pid);
 // "is statically linked": of "process 12 is statically linked", where a list says which it is.
 std::string reason_in(const Error& error, int pid);
 

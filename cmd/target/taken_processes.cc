@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -103,7 +104,8 @@ void TakenProcesses::take_in(const RunningProcess& process) {
   }
   const int parent = known.owner.pid;  // whom it counted with; 0: nobody
   known.state = Known::State::kTryAgain;
-  const Status added = add_(process);
+  const Status frozen = check_not_frozen(process.pid);
+  const Status added = frozen.ok() ? guarded([&] { return add_(process); }) : frozen;
   if (!added.ok()) return refuse(process, added.error());
   known.state = Known::State::kMember;
   nr_members_++;

@@ -156,8 +156,8 @@ std::string LiveProcess::top_json() const {
 std::string LiveProcess::histograms_json() {
   std::string json = "[";
   for (const Histogram& histogram : histograms_) {
-    Result<std::string> text =
-        target_.client->read_all(histogram.instance + directory_of(histogram.event) + "hist");
+    Result<std::string> text = target_.client->read_all(
+        histogram.instance + directory_of(histogram.event) + "hist", serve::kMostTable);
     if (!text.ok()) continue;
     const std::string own = hist_of_file(*text, histogram.listing);
     if (own.empty()) continue;

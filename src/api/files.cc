@@ -57,7 +57,7 @@ Result<std::string> read_from(const char* path, size_t most) {
   AgentScope scope;
   if (Agent* agent = own_agent()) return read_whole(agent, path, most);
   PB_ASSIGN(auto client, parents_client());
-  auto text = client->read_all(path);
+  auto text = client->read_all(path, serve::kMostTable);
   if (text.ok() && text->size() > most) text->resize(most);
   return text;
 }
