@@ -16,24 +16,11 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int64_t kSearchMs = 10000;
+constexpr int64_t kSearchMs = 10000, kMostLookMs = 5000;
 constexpr size_t kMostHistograms = 1000, kMostText = 16 << 20, kMostInstances = 256;
 
 std::string place_of(const std::string& instance) {
   return instance.empty() ? "" : "instances/" + instance + "/";
-}
-
-std::vector<std::string> signed_fields_of(serve::Client& client, const HistPlace& place) {
-  std::vector<std::string> names;
-  Result<std::string> text =
-      client.read_all("events/" + place.system + "/" + place.event + "/format");
-  if (!text.ok()) return names;
-  Result<EventCall> call = parse_format("", *text);
-  if (!call.ok()) return names;
-  for (const std::vector<EventField>* fields : {&call->common, &call->fields})
-    for (const EventField& field : *fields)
-      if (field.is_signed) names.push_back(field.name);
-  return names;
 }
 
 }  // namespace
@@ -45,13 +32,47 @@ AgentSeries::AgentSeries(int pid, std::string start, std::string exe, std::strin
   labels_.add("start", start_);
 }
 
+// --- what the agent is asked for
+
+struct AgentSeries::Unlocked {
+  std::mutex& lock;
+  explicit Unlocked(std::mutex& locked) : lock(locked) { lock.unlock(); }
+  ~Unlocked() { lock.lock(); }
+  Unlocked(const Unlocked&) = delete;
+};
+
+Result<std::string> AgentSeries::read(const std::string& path, serve::Most most) {
+  const Unlocked unlocked(lock_);
+  return client_->read_all(path, most);
+}
+
+Result<std::vector<std::string>> AgentSeries::list(const std::string& path) {
+  const Unlocked unlocked(lock_);
+  return client_->list(path);
+}
+
+std::vector<std::string> AgentSeries::signed_fields_of(const HistPlace& place) {
+  std::vector<std::string> names;
+  const Result<std::string> text = read("events/" + place.system + "/" + place.event + "/format");
+  if (!text.ok()) return names;
+  Result<EventCall> call = parse_format("", text.value());
+  if (!call.ok()) return names;
+  for (const std::vector<EventField>* fields : {&call->common, &call->fields})
+    for (const EventField& field : *fields)
+      if (field.is_signed) names.push_back(field.name);
+  return names;
+}
+
 void AgentSeries::join(std::unique_ptr<serve::Client> client) {
+  const std::lock_guard guard(lock_);
   client_ = std::move(client);
+  answers_ = true;
   searched_ms_ = 0;
   for (Histogram& one : histograms_) one.series->restart();
 }
 
 void AgentSeries::leave() {
+  const std::lock_guard guard(lock_);
   client_.reset();
   for (Histogram& one : histograms_) {
     const std::string own = one.place.instance.empty() ? "" : one.place.instance + "/";
@@ -73,7 +94,7 @@ void AgentSeries::add_histogram(HistPlace place, size_t most_keys) {
       return;
     }
   if (histograms_.size() >= kMostHistograms) return;
-  place.signed_fields = signed_fields_of(*client_, place);
+  place.signed_fields = signed_fields_of(place);
   auto series = std::make_unique<HistSeries>(place, labels_, most_keys);
   histograms_.push_back({std::move(place), std::move(series), true});
 }
@@ -81,7 +102,7 @@ void AgentSeries::add_histogram(HistPlace place, size_t most_keys) {
 // "sched:sched_waking              hist:keys=pid:vals=hitcount:… [active]".
 Status AgentSeries::search_instance(const std::string& instance, const SeriesBounds& bounds,
                                     size_t* nr_series) {
-  Result<std::string> text = client_->read_all(place_of(instance) + "show_event_triggers");
+  Result<std::string> text = read(place_of(instance) + "show_event_triggers");
   if (!text.ok()) return serve::is_gone(text.error()) ? text.error() : Status();
   for (const std::string& line : split_lines(*text)) {
     const size_t at = line.find(" hist:"), colon = line.find(':');
@@ -104,7 +125,7 @@ Status AgentSeries::search_instance(const std::string& instance, const SeriesBou
 
 Status AgentSeries::search(const SeriesBounds& bounds, size_t nr_series) {
   instances_ = {""};
-  if (auto names = client_->list("instances"); names.ok())
+  if (auto names = list("instances"); names.ok())
     for (std::string name : *names) {
       if (name.ends_with('/')) name.pop_back();
       if (instances_.size() < kMostInstances && name.find('/') == name.npos)
@@ -113,9 +134,9 @@ Status AgentSeries::search(const SeriesBounds& bounds, size_t nr_series) {
   for (Histogram& one : histograms_) one.is_there = false;
   for (const std::string& instance : instances_)
     PB_TRY(search_instance(instance, bounds, &nr_series));
-  const Result<std::string> on = client_->read_all("function_profile_enabled");
+  const Result<std::string> on = read("function_profile_enabled");
   has_profile_ = on.ok() && trim(on.value()) != "0";
-  const Result<std::string> probes = client_->read_all("dynamic_events");
+  const Result<std::string> probes = read("dynamic_events");
   has_probes_ = probes.ok() && !probes.value().empty();
   searched_ms_ = monotonic_ms();
   return {};
@@ -124,17 +145,17 @@ Status AgentSeries::search(const SeriesBounds& bounds, size_t nr_series) {
 // --- a look
 
 Status AgentSeries::look_at_histograms() {
-  std::map<std::string, std::string> files;  // each is read once, so that its tables are of a time
+  std::string last_path, file;  // one is read once for all its tables, so that they are of a time
   for (Histogram& one : histograms_) {
     if (!one.is_there) continue;
     const std::string path = place_of(one.place.instance) + "events/" + one.place.system + "/" +
                              one.place.event + "/hist";
-    if (!files.contains(path)) {
-      Result<std::string> text = client_->read_all(path);
+    if (path != last_path) {
+      Result<std::string> text = read(path);
       if (!text.ok() && text.error().errno_value != ENOENT) return text.error();
-      files[path] = text.ok() ? std::move(*text) : "";
+      file = text.ok() ? std::move(*text) : "";
+      last_path = path;
     }
-    const std::string& file = files[path];
     const std::string own = hist_of_file(file, one.place.definition);
     one.is_there = !own.empty();
     if (one.is_there) one.series->look(own);
@@ -175,7 +196,7 @@ Status AgentSeries::look_at_profiles(const SeriesBounds& bounds) {
   if (!has_probes_) return {};
   NamedCounts sums;
   for (const char* file : {"kprobe_profile", "uprobe_profile"}) {
-    PB_ASSIGN(const std::string text, client_->read_all(file));
+    PB_ASSIGN(const std::string text, read(file));
     const bool is_user = file[0] == 'u';
     for (const std::string& line : split_lines(text)) {
       const std::vector<std::string_view> words = split_words(line);
@@ -193,11 +214,11 @@ Status AgentSeries::look_at_profiles(const SeriesBounds& bounds) {
 
 Status AgentSeries::look_at_functions(const SeriesBounds& bounds) {
   if (!has_profile_) return {};
-  PB_ASSIGN(const std::vector<std::string> files, client_->list("trace_stat"));
+  PB_ASSIGN(const std::vector<std::string> files, list("trace_stat"));
   NamedCounts sums;
   for (const std::string& file : files) {
     if (!file.starts_with("function")) continue;
-    PB_ASSIGN(const std::string text, client_->read_all("trace_stat/" + file));
+    PB_ASSIGN(const std::string text, read("trace_stat/" + file, serve::kMostFunctions));
     for (const std::string& line : split_lines(text)) {
       std::string name;
       TopCounts counts;
@@ -228,7 +249,7 @@ void AgentSeries::look_at_buffer(const std::string& instance) {
     dropped += stats.dropped_ever;
     if (stats.entries == 0 || !client_ || ring >= (*file)->header().nr_cpus) continue;
     const Result<std::string> text =
-        client_->read_all(place_of(instance) + "per_cpu/cpu" + std::to_string(ring) + "/stats");
+        read(place_of(instance) + "per_cpu/cpu" + std::to_string(ring) + "/stats");
     for (const std::string& line : split_lines(text.ok() ? text.value() : "")) {
       uint64_t figure = 0;
       if (line.starts_with("overrun: ") && to_number(line.substr(9), &figure))
@@ -244,6 +265,19 @@ void AgentSeries::look_at_buffer(const std::string& instance) {
 }
 
 Status AgentSeries::look(const SeriesBounds& bounds, size_t nr_series) {
+  const std::lock_guard guard(lock_);
+  client_->until_ms(monotonic_ms() + kMostLookMs);
+  Status done;
+  try {
+    done = look_locked(bounds, nr_series);
+  } catch (const std::exception& exception) {
+    done = user_error(ENOMEM, "process " + std::to_string(pid_) + ": " + exception.what());
+  }
+  answers_ = done.ok();
+  return done;
+}
+
+Status AgentSeries::look_locked(const SeriesBounds& bounds, size_t nr_series) {
   if (searched_ms_ == 0 || monotonic_ms() >= searched_ms_ + kSearchMs)
     PB_TRY(search(bounds, nr_series));
   PB_TRY(look_at_histograms());
@@ -256,16 +290,24 @@ Status AgentSeries::look(const SeriesBounds& bounds, size_t nr_series) {
 // --- what is shown
 
 size_t AgentSeries::nr_series() const {
+  const std::lock_guard guard(lock_);
   size_t sum = functions_.size() + probes_.size() + 6 * buffers_.size();
   for (const Histogram& one : histograms_) sum += one.series->nr_series();
   return sum;
 }
 
-void AgentSeries::show(Families* families) const {
+void show_up(const Labels& labels, bool is_up, Families* families) {
   families
       ->get("patchbay_agent_up", MetricType::kGauge,
-            "1 while the agent of a process answers; its last counts are shown once more then.")
-      .samples.push_back({&labels_, is_alive()});
+            "1 while the agent of a process answers. 0 when it has ended, or does not answer; its "
+            "last "
+            "counts are shown then.")
+      .samples.push_back({&labels, is_up});
+}
+
+void AgentSeries::show(Families* families) const {
+  const std::lock_guard guard(lock_);
+  show_up(labels_, is_alive() && answers_, families);
   for (const Histogram& one : histograms_)
     if (one.is_there || !is_alive()) one.series->show(families);
   const auto counter = [&](const char* name, const char* help) -> Family& {

@@ -13,12 +13,17 @@
 // a program that is killed are as they were at the last look, its losses are in the buffer file.
 //
 // A directory may be hostile: nothing in it is followed (O_NOFOLLOW), waited for (O_NONBLOCK) or
-// read that is no ordinary file, and no more than 16 MiB of a text.
+// read that is no ordinary file, and no more than 16 MiB of a text. The agent may be, too: it gets
+// 5 s for a look, and answers of the client's bounds, one at a time.
+//
+// A look may be going on while show() and nr_series() are called: they do not wait for the agent.
+// All else is not called meanwhile.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +40,9 @@ struct SeriesBounds {
   size_t most_series = 500000;  // of all
 };
 
+// Whether the agent of a process answers.
+void show_up(const Labels& labels, bool is_up, Families* families);
+
 class AgentSeries {
  public:
   AgentSeries(int pid, std::string start, std::string exe, std::string directory);
@@ -44,6 +52,8 @@ class AgentSeries {
   const std::string& exe() const { return exe_; }
   const std::string& directory() const { return directory_; }
   bool is_alive() const { return client_ != nullptr; }
+  // Whether the last look has read all, or none was made yet.
+  bool answers() const { return answers_; }
   serve::Client* client() { return client_.get(); }
 
   // Counts through this client from here on; what was counted before stays.
@@ -74,6 +84,11 @@ class AgentSeries {
 
   using NamedCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
+  struct Unlocked;
+  Result<std::string> read(const std::string& path, serve::Most most = serve::kMostText);
+  Result<std::vector<std::string>> list(const std::string& path);
+  std::vector<std::string> signed_fields_of(const HistPlace& place);
+  Status look_locked(const SeriesBounds& bounds, size_t nr_series);
   Status search(const SeriesBounds& bounds, size_t nr_series);
   Status search_instance(const std::string& instance, const SeriesBounds& bounds,
                          size_t* nr_series);
@@ -92,6 +107,8 @@ class AgentSeries {
   std::string directory_;
   Labels labels_;
   std::unique_ptr<serve::Client> client_;
+  mutable std::mutex lock_;  // of what follows; not held while we wait for the agent
+  bool answers_ = true;
   int64_t searched_ms_ = 0;
   std::vector<std::string> instances_;  // "" first
   std::vector<Histogram> histograms_;

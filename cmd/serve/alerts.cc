@@ -22,7 +22,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int64_t kPauseMs = 10000, kMostRecoverMs = 60000;
+constexpr int64_t kPauseMs = 10000, kMostRecoverMs = 60000, kMostSnapshotMs = 10000;
 
 // "20261126T170301.123"
 std::string time_text() {
@@ -89,7 +89,8 @@ void Alerts::remove_old() const {
 
 Status Alerts::snapshot(const Collector::Agent& agent, const std::string& instance) {
   const std::string place = instance.empty() ? "" : "instances/" + instance + "/";
-  PB_ASSIGN(const auto client, serve::Client::connect_directory(agent.directory));
+  PB_ASSIGN(const auto client,
+            serve::Client::connect_directory(agent.directory, monotonic_ms() + kMostSnapshotMs));
   PB_TRY(client->write_all(place + "snapshot", "1\n", true));
   if (::mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST)
     return sys_error("make " + directory_, errno);

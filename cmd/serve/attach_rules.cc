@@ -11,6 +11,7 @@
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/measure/hist_sum.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
@@ -24,7 +25,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr int kMostTries = 10;
-constexpr int64_t kMostPauseMs = 60000;
+constexpr int64_t kMostPauseMs = 60000, kMostApplyMs = 10000;
 
 // Null when it is right, else the sentence about it.
 const char* take_setting(const tracefs::ConfSetting& setting, AttachRule* rule) {
@@ -136,7 +137,9 @@ void RuledProcesses::meet(int pid, size_t rule) {
 
 Status RuledProcesses::apply_rules(int pid, const std::vector<size_t>& rules) {
   Attachment attachment;
+  PB_TRY(check_not_frozen(pid));
   PB_ASSIGN(const auto client, attach_if_needed(pid, &attachment, {.wait_ms = 1000}));
+  client->until_ms(monotonic_ms() + kMostApplyMs);
   for (const size_t index : rules) {
     const AttachRule& rule = rules_[index];
     AppliedRequest applied;
@@ -153,7 +156,7 @@ Status RuledProcesses::apply_rules(int pid, const std::vector<size_t>& rules) {
 
 void RuledProcesses::apply(int pid, Known* known) {
   const RemarksOff quiet;
-  const Status done = apply_rules(pid, known->pending);
+  const Status done = guarded([&] { return apply_rules(pid, known->pending); });
   const bool goes_by = !done.ok() && may_go_by(done.error()) && ++known->tries < kMostTries;
   known->next_try_ms = monotonic_ms() + known->pause_ms;
   known->pause_ms = std::min(known->pause_ms * 2, kMostPauseMs);

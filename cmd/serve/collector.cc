@@ -10,23 +10,27 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <future>
+#include <exception>
 #include <thread>
 
 #include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/print_file.h"
+#include "cmd/common/side_by_side.h"
 #include "cmd/target/running_process.h"
+#include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int64_t kSharedMs = 500, kMostLookMs = 5000, kMostPauseMs = 60000;
-constexpr int64_t kMostScrapeMs = 8000;  // of all looks of one scrape
+constexpr int64_t kSharedMs = 500, kMostConnectMs = 1000, kMostPauseMs = 60000;
+constexpr int64_t kMostScrapeMs = 1000;  // that a scrape waits for all looks together
+constexpr int64_t kGlanceMs = 50;
 constexpr int64_t kScraperMs = 300000;   // after which a scraper that is silent is forgotten
 constexpr int64_t kMostGoneMs = 600000;  // that one is waited for
-constexpr size_t kMostScrapers = 16, kMostMembers = 10000;
+constexpr size_t kMostScrapers = 16, kMostMembers = 10000, kMostTasks = 64;
 
 struct CloseDir {
   void operator()(DIR* stream) const { ::closedir(stream); }
@@ -61,36 +65,54 @@ uint64_t readable_directory(const std::string& path, int pid) {
   return is_right ? directory.st_ino : 0;
 }
 
-// Whoever listens there has to be that process.
-bool is_its_own_socket(const std::string& path, int pid) {
-  const Result<UniqueFd> fd = serve::connect_socket(path);
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return fd.ok() && ::getsockopt(fd.value().get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.pid == pid;
-}
-
-// A client waits long for an agent that has work to do, and one that only pretends it may not keep
-// us: then the thread is left to itself.
-Result<std::unique_ptr<serve::Client>> connect_soon(const std::string& path, int pid) {
-  using Connected = Result<std::unique_ptr<serve::Client>>;
-  if (!is_its_own_socket(path, pid)) return user_error(ECONNREFUSED, "It is another's socket.");
-  auto task = std::make_shared<std::packaged_task<Connected()>>(
-      [path] { return serve::Client::connect_directory(path); });
-  std::future<Connected> connected = task->get_future();
-  std::thread([task] { (*task)(); }).detach();
-  if (connected.wait_for(std::chrono::milliseconds(kMostLookMs)) != std::future_status::ready)
-    return user_error(ETIMEDOUT, "It does not answer.");
-  return connected.get();
-}
-
 }  // namespace
+
+Collector::~Collector() {
+  for (const Member& member : members_)
+    if (member.look) ::shutdown(member.series->client()->descriptor(), SHUT_RDWR);
+  // Who is connecting ends since the tool does, or after a second.
+  std::unique_lock held(tasks_lock_);
+  task_ends_.wait(held, [this] { return nr_running_ == 0; });
+}
+
+// --- side by side
+
+void Collector::run(const std::shared_ptr<Task>& task, std::function<Status()> work) {
+  {
+    const std::lock_guard guard(tasks_lock_);
+    nr_running_++;
+  }
+  const auto end = [this, task](Status status) {
+    const std::lock_guard guard(tasks_lock_);
+    task->status = std::move(status);
+    task->is_done = true;
+    nr_running_--;
+    nr_ended_++;
+    task_ends_.notify_all();
+  };
+  try {
+    std::thread([end, work = std::move(work)] { end(guarded(work)); }).detach();
+  } catch (const std::exception& exception) {  // there are no more threads
+    end(user_error(EAGAIN, exception.what()));
+  }
+}
+
+bool Collector::has_room() {
+  const std::lock_guard guard(tasks_lock_);
+  return nr_running_ < kMostTasks;
+}
+
+// Whether one that has been begun is through: nobody else has to do with it any more.
+bool Collector::is_through(const std::shared_ptr<Task>& task) {
+  const std::lock_guard guard(tasks_lock_);
+  return task && task->is_done;
+}
 
 // --- who is there
 
 void Collector::sweep() {
-  const std::lock_guard guard(lock_);
-  sweep_locked();
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (guard.owns_lock()) sweep_locked();
 }
 
 void Collector::sweep_locked() {
@@ -108,39 +130,74 @@ void Collector::sweep_locked() {
       continue;
     }
     seen.insert(pid);
-    Failed& failed = failed_[pid];
-    if (failed.inode != inode) failed = {0, 1000, inode};
-    if (now_ms < failed.next_try_ms || members_.size() >= kMostMembers) continue;
-    meet(pid);
+    Newcomer& newcomer = newcomers_[pid];
+    if (newcomer.task) continue;
+    if (newcomer.inode != inode) newcomer = {}, newcomer.inode = inode;
+    if (now_ms >= newcomer.next_try_ms && members_.size() < kMostMembers && has_room())
+      begin_to_meet(pid, &newcomer);
   }
-  std::erase_if(failed_, [&](const auto& one) { return !seen.contains(one.first); });
+  meet_those_who_came();
+  end_looks();
+  std::erase_if(newcomers_,
+                [&](const auto& one) { return !one.second.task && !seen.contains(one.first); });
   forget();
 }
 
-// Either joins one that has gone and is the same program, or is a new one.
-void Collector::meet(int pid) {
-  const std::string path = runtime_ + "/" + std::to_string(pid);
+// The directory names the process by its number here, not by one of a pid namespace: the client
+// looks whether it is that one who listens, and Attach has named it so.
+void Collector::begin_to_meet(int pid, Newcomer* newcomer) {
   const auto process = running_process(pid);
-  Result<std::unique_ptr<serve::Client>> client = user_error(ESRCH, "It has ended.");
-  if (process) client = connect_soon(path, pid);
-  if (!client.ok() || (*client)->pid() != pid) {
-    Failed& failed = failed_[pid];
-    failed.next_try_ms = monotonic_ms() + failed.pause_ms;
-    failed.pause_ms = std::min(failed.pause_ms * 2, kMostPauseMs);
-    return;
+  if (!process) return note_failure(pid, newcomer);
+  newcomer->task = std::make_shared<Task>();
+  newcomer->task->start = process->start;
+  run(newcomer->task,
+      [task = newcomer->task.get(), path = runtime_ + "/" + std::to_string(pid), pid]() -> Status {
+        PB_ASSIGN(task->client,
+                  serve::Client::connect_directory(path, monotonic_ms() + kMostConnectMs));
+        if (task->client->peer() != pid) return user_error(EPERM, "It is another's socket.");
+        return {};
+      });
+}
+
+void Collector::note_failure(int pid, Newcomer* newcomer) {
+  newcomer->next_try_ms = monotonic_ms() + newcomer->pause_ms;
+  newcomer->pause_ms = std::min(newcomer->pause_ms * 2, kMostPauseMs);
+  const auto process = running_process(pid);
+  if (!process || !newcomer->labels.text.empty()) return;
+  newcomer->labels.add("pid", std::to_string(pid));
+  newcomer->labels.add("exe", base_name(exe_of(pid)));
+  newcomer->labels.add("start", process->start);
+}
+
+void Collector::meet_those_who_came() {
+  for (auto at = newcomers_.begin(); at != newcomers_.end();) {
+    const auto one = at++;
+    if (!is_through(one->second.task)) continue;
+    const std::shared_ptr<Task> task = std::move(one->second.task);
+    if (!task->status.ok()) {
+      nr_failed_looks_++;
+      note_failure(one->first, &one->second);
+      continue;
+    }
+    meet(one->first, task.get());
+    newcomers_.erase(one);
   }
-  failed_.erase(pid);
-  const std::string exe = (*client)->exe();
+}
+
+// Either joins one that has gone and is the same program, or is a new one.
+void Collector::meet(int pid, Task* task) {
+  const std::string exe = task->client->exe();
   auto at = std::find_if(members_.begin(), members_.end(), [&](const Member& one) {
-    return one.series->pid() == pid && one.series->start() == process->start &&
+    return one.series->pid() == pid && one.series->start() == task->start &&
            base_name(one.series->exe()) == base_name(exe);
   });
   if (at == members_.end()) {
     members_.push_back({});
     at = members_.end() - 1;
-    at->series = std::make_unique<AgentSeries>(pid, process->start, exe, path);
+    at->series =
+        std::make_unique<AgentSeries>(pid, task->start, exe, runtime_ + "/" + std::to_string(pid));
   }
-  at->series->join(std::move(*client));
+  at->series->join(std::move(task->client));
   at->gone_ms = 0;
   at->is_hidden = false;
   at->next_try_ms = 0;
@@ -152,6 +209,7 @@ void Collector::forget() {
   const int64_t now_ms = monotonic_ms();
   std::erase_if(scraper_ms_, [&](const auto& one) { return one.second < now_ms - kScraperMs; });
   std::erase_if(members_, [&](Member& member) {
+    if (member.look) return false;
     if (member.gone_ms == 0) {
       if (!member.series->client()->gone()) return false;
       member.series->leave();
@@ -170,41 +228,55 @@ void Collector::forget() {
 
 // --- looks
 
-void Collector::look_at(Member* member, size_t nr_series) {
-  AgentSeries& series = *member->series;
-  {
-    const std::lock_guard guard(busy_lock_);
-    busy_fd_ = series.client()->descriptor();
-    busy_since_ms_ = monotonic_ms();
-  }
-  const Status done = series.look(bounds_, nr_series);
-  {
-    const std::lock_guard guard(busy_lock_);
-    busy_fd_ = -1;
-  }
-  if (done.ok()) {
-    member->pause_ms = 1000;
-    return;
-  }
-  nr_failed_looks_++;
-  member->next_try_ms = monotonic_ms() + member->pause_ms;
-  member->pause_ms = std::min(member->pause_ms * 2, kMostPauseMs);
-}
-
-void Collector::look_at_all() {
-  const int64_t start_ms = monotonic_ms();
+// Of those who are due, and were not looked at since `since_ms`.
+void Collector::begin_looks(int64_t since_ms) {
   size_t nr_series = 0;
   for (const Member& member : members_) nr_series += member.series->nr_series();
+  const int64_t now_ms = monotonic_ms();
   for (Member& member : members_) {
-    const bool is_due = member.gone_ms == 0 && start_ms >= member.next_try_ms;
-    if (is_due && monotonic_ms() < start_ms + kMostScrapeMs) look_at(&member, nr_series);
+    if (member.look || member.gone_ms || member.began_ms >= since_ms) continue;
+    if (now_ms < member.next_try_ms || !has_room()) continue;
+    member.began_ms = now_ms;
+    member.look = std::make_shared<Task>();
+    run(member.look, [series = member.series.get(), bounds = bounds_, nr_series] {
+      return series->look(bounds, nr_series);
+    });
   }
 }
 
-void Collector::watch() {
-  const std::lock_guard guard(busy_lock_);
-  if (busy_fd_ >= 0 && monotonic_ms() > busy_since_ms_ + kMostLookMs)
-    ::shutdown(busy_fd_, SHUT_RDWR);
+void Collector::end_looks() {
+  for (Member& member : members_) {
+    if (!is_through(member.look)) continue;
+    const std::shared_ptr<Task> look = std::move(member.look);
+    if (look->status.ok()) {
+      member.pause_ms = 1000;
+      continue;
+    }
+    nr_failed_looks_++;
+    member.next_try_ms = monotonic_ms() + member.pause_ms;
+    member.pause_ms = std::min(member.pause_ms * 2, kMostPauseMs);
+  }
+}
+
+size_t Collector::nr_ended() {
+  const std::lock_guard guard(tasks_lock_);
+  return nr_ended_;
+}
+
+// Who comes meanwhile is looked at, too.
+void Collector::look_at_all(int64_t until_ms) {
+  for (const int64_t since_ms = monotonic_ms();;) {
+    const size_t taken = nr_ended();
+    meet_those_who_came();
+    end_looks();
+    begin_looks(since_ms);
+    std::unique_lock held(tasks_lock_);
+    const int64_t left_ms = until_ms - monotonic_ms();
+    const bool are_all = nr_running_ == 0 && nr_ended_ == taken;
+    if (are_all || left_ms <= 0 || interrupted()) return;
+    task_ends_.wait_for(held, std::chrono::milliseconds(std::min<int64_t>(left_ms, kGlanceMs)),
+                        [&] { return nr_ended_ != taken; });
+  }
 }
 
 // --- a scrape
@@ -252,6 +324,8 @@ Exposition Collector::exposition() {
   show_own(&families);
   for (const Member& member : members_)
     if (!member.is_hidden) member.series->show(&families);
+  for (const auto& [pid, newcomer] : newcomers_)
+    if (!newcomer.labels.text.empty()) show_up(newcomer.labels, false, &families);
   return families.take();
 }
 
@@ -271,7 +345,7 @@ std::shared_ptr<const std::string> Collector::scrape(const std::string& scraper,
   nr_scrapes_++;
   if (looked_ms_ == 0 || monotonic_ms() > looked_ms_ + kSharedMs) {
     sweep_locked();
-    look_at_all();
+    look_at_all(monotonic_ms() + kMostScrapeMs);
     forget();  // who has gone meanwhile, with its last counts
     written_.clear();
     looked_ms_ = monotonic_ms();
@@ -294,14 +368,29 @@ std::vector<Collector::Agent> Collector::agents() {
 }
 
 std::string Collector::state_json() {
-  const std::lock_guard guard(lock_);
+  const std::unique_lock guard(lock_, std::try_to_lock);
+  if (!guard.owns_lock()) {
+    const std::lock_guard held(tasks_lock_);
+    return state_;
+  }
   uint64_t alive = 0;
-  for (const Member& member : members_) alive += member.gone_ms == 0;
-  return "\"agents\": " + std::to_string(alive) + ", \"scrapes\": " + std::to_string(nr_scrapes_) +
-         ", \"series\": " + std::to_string(nr_series_) +
-         ", \"failed_looks\": " + std::to_string(nr_failed_looks_) +
-         ", \"refused\": " + std::to_string(nr_refused_) +
-         ", \"cpu_ms\": " + std::to_string(took_ns_ / 1000000);
+  std::string silent;
+  const auto add_silent = [&](int pid) {
+    silent += (silent.empty() ? "" : ", ") + std::to_string(pid);
+  };
+  for (const Member& member : members_) {
+    alive += member.gone_ms == 0;
+    if (member.gone_ms == 0 && !member.series->answers()) add_silent(member.series->pid());
+  }
+  for (const auto& [pid, newcomer] : newcomers_)
+    if (!newcomer.labels.text.empty()) add_silent(pid);
+  const std::lock_guard held(tasks_lock_);
+  return state_ = "\"agents\": " + std::to_string(alive) +
+                  ", \"scrapes\": " + std::to_string(nr_scrapes_) +
+                  ", \"series\": " + std::to_string(nr_series_) +
+                  ", \"failed_looks\": " + std::to_string(nr_failed_looks_) + ", \"silent\": [" +
+                  silent + "], \"refused\": " + std::to_string(nr_refused_) +
+                  ", \"cpu_ms\": " + std::to_string(took_ns_ / 1000000);
 }
 
 }  // namespace patchbay::cmd

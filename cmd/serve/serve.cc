@@ -261,7 +261,6 @@ void Daemon::note_state() const {
 
 void Daemon::turn() {
   server->run(kTurnMs);
-  collector->watch();
   const int64_t now_ms = monotonic_ms();
   if (now_ms >= ruled_ms + kRulesMs) {
     ruled->look();
