@@ -88,7 +88,7 @@ void MountTarget::run(std::function<void(serve::Client*)> job) {
 void MountTarget::run_now(const std::function<void(serve::Client*)>& job) {
   std::lock_guard held(client_mutex_);
   // One that was stopped when we came is not waited for again while it is.
-  const bool stays_stopped = silent_ && serve::PeerWatch(pid_).is_stopped();
+  const bool stays_stopped = silent_ && serve::PeerWatch(pid_).is_held();
   if (!client_ && !gone_ && !stays_stopped) {
     Result<std::unique_ptr<serve::Client>> client = serve::Client::connect_directory(directory_);
     gone_ = !client.ok() && !serve::is_silent(client.error());

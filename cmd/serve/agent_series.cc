@@ -41,14 +41,28 @@ struct AgentSeries::Unlocked {
   Unlocked(const Unlocked&) = delete;
 };
 
+// What an agent answers is one thing, and may be an error: a file that is not there. That it does
+// not answer, or without an end, is another: nothing more is asked in this look, which fails.
+template <typename T, typename Ask>
+Result<T> AgentSeries::ask(const Ask& ask) {
+  if (fault_) return *fault_;
+  Result<T> answer = [&] {
+    const Unlocked unlocked(lock_);
+    return ask();
+  }();
+  if (answer.ok()) return answer;
+  const int error = answer.error().errno_value;
+  if (error == ETIMEDOUT || error == EFBIG || error == EPROTO || error == EPERM || error == EINTR)
+    fault_ = answer.error();
+  return answer;
+}
+
 Result<std::string> AgentSeries::read(const std::string& path, serve::Most most) {
-  const Unlocked unlocked(lock_);
-  return client_->read_all(path, most);
+  return ask<std::string>([&] { return client_->read_all(path, most); });
 }
 
 Result<std::vector<std::string>> AgentSeries::list(const std::string& path) {
-  const Unlocked unlocked(lock_);
-  return client_->list(path);
+  return ask<std::vector<std::string>>([&] { return client_->list(path); });
 }
 
 std::vector<std::string> AgentSeries::signed_fields_of(const HistPlace& place) {
@@ -138,6 +152,7 @@ Status AgentSeries::search(const SeriesBounds& bounds, size_t nr_series) {
   has_profile_ = on.ok() && trim(on.value()) != "0";
   const Result<std::string> probes = read("dynamic_events");
   has_probes_ = probes.ok() && !probes.value().empty();
+  if (fault_) return *fault_;
   searched_ms_ = monotonic_ms();
   return {};
 }
@@ -267,6 +282,7 @@ void AgentSeries::look_at_buffer(const std::string& instance) {
 Status AgentSeries::look(const SeriesBounds& bounds, size_t nr_series) {
   const std::lock_guard guard(lock_);
   client_->until_ms(monotonic_ms() + kMostLookMs);
+  fault_.reset();
   Status done;
   try {
     done = look_locked(bounds, nr_series);
@@ -284,7 +300,7 @@ Status AgentSeries::look_locked(const SeriesBounds& bounds, size_t nr_series) {
   PB_TRY(look_at_profiles(bounds));
   PB_TRY(look_at_functions(bounds));
   for (const std::string& instance : instances_) look_at_buffer(instance);
-  return {};
+  return fault_ ? Status(*fault_) : Status();
 }
 
 // --- what is shown

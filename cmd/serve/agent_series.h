@@ -20,10 +20,12 @@
 // All else is not called meanwhile.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -85,6 +87,8 @@ class AgentSeries {
   using NamedCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
   struct Unlocked;
+  template <typename T, typename Ask>
+  Result<T> ask(const Ask& ask);
   Result<std::string> read(const std::string& path, serve::Most most = serve::kMostText);
   Result<std::vector<std::string>> list(const std::string& path);
   std::vector<std::string> signed_fields_of(const HistPlace& place);
@@ -107,8 +111,9 @@ class AgentSeries {
   std::string directory_;
   Labels labels_;
   std::unique_ptr<serve::Client> client_;
-  mutable std::mutex lock_;  // of what follows; not held while we wait for the agent
-  bool answers_ = true;
+  std::atomic<bool> answers_ = true;
+  mutable std::mutex lock_;     // of what follows; not held while we wait for the agent
+  std::optional<Error> fault_;  // of this look
   int64_t searched_ms_ = 0;
   std::vector<std::string> instances_;  // "" first
   std::vector<Histogram> histograms_;
