@@ -43,7 +43,10 @@ bool record_until_told(Recording& recording, const serve::Client& client, int si
     progress.show(recording);
     pollfd polled[] = {{signals, POLLIN, 0}, {client.descriptor(), 0, 0}};
     (void)::poll(polled, 2, wait_ms);
-    if (polled[0].revents) return true;
+    if (polled[0].revents) {
+      serve::end_soon();  // also where a shell has had the signal ignored, behind `&`
+      return true;
+    }
     if (polled[1].revents) return false;
     if (monotonic_ms() < next_look) continue;
     next_look = monotonic_ms() + 100;

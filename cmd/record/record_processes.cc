@@ -185,6 +185,7 @@ void RecordedProcesses::wait(int signals, int wait_ms) {
     if (!member->has_ended() && !member->gone()) polled.push_back({member->descriptor(), 0, 0});
   (void)::poll(polled.data(), polled.size(), wait_ms);
   stopped_ = polled[0].revents != 0;
+  if (stopped_) serve::end_soon();
 }
 
 void RecordedProcesses::show(Progress* progress) const {

@@ -284,8 +284,9 @@ bool Client::goes_on() {
     last_sign_ = watch_.look();
     const bool is_frozen = last_sign_ == PeerWatch::Sign::kFrozen;
     if (!is_frozen && last_sign_ != PeerWatch::Sign::kStopped) return true;
+    if (is_frozen && is_told_to_end()) break;
     (void)::poll(nullptr, 0, kStoppedLookMs);
-    if (is_told_to_end() && (is_frozen || use_up(false, begin_ns))) break;
+    if (is_told_to_end() && use_up(false, begin_ns)) break;
   }
   return false;
 }
