@@ -14,6 +14,7 @@
 #include "cmd/record/record_report.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/memory_need.h"
 #include "cmd/target/request_options.h"
 #include "cmd/target/tool_uses.h"
 #include "serve/directory.h"
@@ -365,6 +366,10 @@ int run_live(int argc, char** argv) {
   if (!parse_command_line(*line, argc, argv, &options, &status)) return status;
   const LiveAction action = kActions[line - kLiveLines.begin()];
   Attachment attachment;  // what fails to start anything leaves no agent behind
+  const int pid = options.record.pid;
+  const Status room =
+      action == start && pid ? check_room_for_request(pid, options.record.request) : Status();
+  if (!room.ok()) return fail(line->name, room.error());
   Result<std::unique_ptr<Client>> client = action == start
                                                ? attach_if_needed(options.record.pid, &attachment)
                                                : choose_process(options.record.pid);

@@ -9,6 +9,7 @@
 #include "base/raw_syscall.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
+#include "cmd/target/memory_need.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
 
@@ -56,6 +57,7 @@ Status ProcessMember::set_up(const RecordOptions& options, const RecordingParts&
   const int pid = process_.pid;
   PB_ASSIGN(const std::string runtime, serve::runtime_directory(false));
   const std::string directory = runtime + "/" + std::to_string(pid);
+  PB_TRY(check_room_for_request(pid, options.request));
   Result<std::unique_ptr<serve::Client>> client = attach_if_needed(pid, &attachment_);
   attachment_.deliver_signals();  // in this thread they are blocked
   if (!client.ok()) return client.error();

@@ -19,8 +19,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "base/memory_room.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
@@ -149,9 +151,13 @@ constexpr Option kOptions[] = {
     {.letter = 'm', .argument = "MODE", .id = kMode, .kind = Option::Kind::kOldSpelling},
 };
 
+// A program that we start is in our control group: a small one has room for less.
 uint64_t default_buffer_kb() {
-  long cpus = std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L);
-  return std::clamp(kDefaultKbOfAllCpus / uint64_t(cpus), kSmallestDefaultKb, kDefaultKb);
+  constexpr uint64_t kPartOfRoom = 4 * 1024;
+  const auto cpus = uint64_t(std::max(::sysconf(_SC_NPROCESSORS_CONF), 1L));
+  const std::optional<MemoryRoom> room = memory_room_of(0);
+  const uint64_t most = room ? room->left / kPartOfRoom : kDefaultKbOfAllCpus;
+  return std::clamp(std::min(most, kDefaultKbOfAllCpus) / cpus, kSmallestDefaultKb, kDefaultKb);
 }
 
 // Null when the option is right, else the sentence about it.

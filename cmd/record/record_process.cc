@@ -17,6 +17,7 @@
 
 #include <cerrno>
 
+#include "base/memory_room.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/record/record.h"
@@ -24,6 +25,8 @@
 #include "cmd/record/record_uprobes.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/memory_need.h"
+#include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/tool_uses.h"
 #include "serve/directory.h"
@@ -181,6 +184,9 @@ int record_process(const RecordOptions& options) {
     if (!lock.ok()) return fail(options.command, lock.error());
     const UniqueFd signals = watch_signals();
     Attachment attachment;
+    if (Status room = check_room_for_request(options.pid, options.request); !room.ok())
+      return fail(options.command, room.error());
+    const KilledInGroup killed(options.pid);
     Result<std::unique_ptr<serve::Client>> client = attach_if_needed(options.pid, &attachment);
     if (!client.ok() && client.error().errno_value == ENOEXEC) {
       lock->reset();
@@ -189,6 +195,9 @@ int record_process(const RecordOptions& options) {
     if (!client.ok()) return fail(options.command, client.error());
     attachment.deliver_signals();
     status = record_client(options, **client, **lock, signals.get(), attachment);
+    if (const std::string group = killed.group(); !group.empty() && !is_alive(options.pid))
+      remark("the kernel has killed a process of the control group " + group +
+             " meanwhile, because its memory was used up");
   }
   return options.print && status == kOk ? print_report(options) : status;
 }

@@ -17,6 +17,7 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/memory_need.h"
 #include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "serve/directory.h"
@@ -216,6 +217,7 @@ Result<std::unique_ptr<Client>> Attachment::put_in(int pid, const AttachOptions&
     if (is_new) mark.remove();  // the agent is to stay
     return client;
   }
+  PB_TRY(check_room_for_agent(pid, options.buffer_kb));
   // Without it nobody would know that the agent is to go.
   const Status marked = is_new ? mark.write(start_time) : Status();
   const Result<attach::Arrived> arrived =

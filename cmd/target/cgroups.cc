@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 
+#include "base/memory_room.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
@@ -61,37 +62,12 @@ std::string container_in(const std::string& path) {
   }
 }
 
-// An octal escape of mountinfo: "\040" is a blank.
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); i++) {
-    const bool is_escape = text[i] == '\\' && text.size() - i > 3 &&
-                           text.substr(i + 1, 3).find_first_not_of("01234567") == text.npos;
-    if (is_escape)
-      plain += char((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
-    else
-      plain += text[i];
-    i += is_escape ? 3 : 0;
-  }
-  return plain;
-}
-
 }  // namespace
 
 std::vector<std::string> Cgroups::roots_in(std::string_view mountinfo) {
-  std::vector<std::string> second, first;
-  while (!mountinfo.empty()) {
-    const std::string_view line = cut_at(&mountinfo, '\n');
-    const size_t end = line.find(" - ");
-    if (end == line.npos) continue;
-    const std::vector<std::string_view> words = split_words(line.substr(0, end));
-    const std::vector<std::string_view> of_kind = split_words(line.substr(end + 3));
-    if (words.size() < 5 || of_kind.empty()) continue;
-    if (of_kind[0] == "cgroup2") second.push_back(unescaped(words[4]));
-    if (of_kind[0] == "cgroup") first.push_back(unescaped(words[4]));
-  }
-  second.insert(second.end(), first.begin(), first.end());
-  return second;
+  std::vector<std::string> roots;
+  for (const CgroupMount& mount : cgroup_mounts(mountinfo)) roots.push_back(mount.point);
+  return roots;
 }
 
 Result<Cgroups> Cgroups::of_machine() {

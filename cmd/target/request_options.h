@@ -58,7 +58,7 @@ inline constexpr Option kRequestOptions[] = {
      .argument = "SIZE",
      .help = "sets the size of the buffer of one CPU: KB, or with a unit, as 512K, 64M, 1G",
      .more = "A program that is started gets 8192 KB without it, and less on a machine with more "
-             "than 32 CPUs."},
+             "than 32 CPUs, or in a control group with little memory left."},
     {.letter = 't',
      .name = "tracer",
      .argument = "TRACER",

@@ -4,12 +4,14 @@
 #include "ring_buffer/ring_buffer.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@
 
 #include "base/agreed.h"
 #include "base/check.h"
+#include "base/memory_room.h"
 #include "base/raw_syscall.h"
 #include "base/shared_memory.h"
 #include "base/text.h"
@@ -36,6 +39,8 @@ using abi::RingControl;
 namespace {
 
 constexpr uint64_t kFilePage = 4096;
+constexpr int kNoReplace = 0x100000;         // MAP_FIXED_NOREPLACE; before Linux 4.17 a hint
+constexpr uint64_t kWorthALook = 128 << 10;  // at what a control group leaves
 constexpr uint64_t kLockPatienceNs = 300'000'000, kStuckPatienceNs = 1'000'000;
 uint64_t page_align(uint64_t size) { return (size + kFilePage - 1) & ~(kFilePage - 1); }
 
@@ -104,6 +109,13 @@ BufferHeader make_header(const RingBufferOptions& o) {
   h.pid = getpid();
   h.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   return h;
+}
+
+// A file of a file system that has nothing but memory.
+bool is_memory(int fd) {
+  struct statfs status;
+  return ::fstatfs(fd, &status) == 0 &&
+         (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
 }
 
 // Empty rings, switched off.
@@ -246,6 +258,17 @@ void retire(uint8_t* base, size_t size) {
   ranges.by_size.emplace(size, base);
 }
 
+// The same for one that was replaced: its head stayed, and what was behind it has been free since.
+// Where nobody else is there now, the next buffer of its size fits again.
+void retire_replaced(const RingSet& set, size_t size) {
+  auto* const base = reinterpret_cast<uint8_t*>(set.header);
+  const auto head = size_t(set.header->page_meta_offset);
+  void* const rest = ::mmap(base + head, size - head, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | kNoReplace, -1, 0);
+  if (rest != MAP_FAILED && rest != base + head) ::munmap(rest, size - head);
+  retire(base, rest == base + head ? size : head);
+}
+
 uint32_t thread_id() { return uint32_t(raw_syscall(SYS_gettid)); }
 
 }  // namespace
@@ -348,9 +371,14 @@ Result<std::unique_ptr<RingBuffer>> RingBuffer::create(const RingBufferOptions& 
 
 std::string RingBuffer::called() const { return in_memory() ? "a buffer in memory" : path_; }
 
-// Where there is no file the kernel has set the memory apart when it was mapped.
+// Without a file the kernel gives pages when they are touched, by traced threads: the control group
+// must have room for all of them before. So it is for files that are memory.
 Status RingBuffer::reserve(int fd, uint64_t offset, uint64_t size, std::string_view what) {
-  if (in_memory() || is_forked_child()) return {};
+  if (is_forked_child()) return {};
+  if (size >= kWorthALook && (in_memory() || is_memory(fd)))
+    PB_TRY(check_memory_room(memory_room_of(0), size, "A buffer of this size",
+                             "Make it smaller: -b, buffer_size_kb."));
+  if (in_memory()) return {};
   const int error = reserve_bytes(fd, off_t(offset), off_t(size));
   if (!error) return {};
   return sys_error("reserve memory for " + std::string(what) + path_, error);
@@ -476,9 +504,7 @@ RingBuffer::~RingBuffer() {
     disable();
   }
   if (quiesce()) retire(mapping_.data(), mapping_.size());
-  for (const Parked& parked : parked_)
-    retire(reinterpret_cast<uint8_t*>(parked.set->header),
-           size_t(parked.set->header->page_meta_offset));
+  for (const Parked& parked : parked_) retire_replaced(*parked.set, parked.size);
 }
 
 // --- switching
@@ -662,7 +688,6 @@ Status RingBuffer::take_noted_file() {
   if (::fstat(fd_.get(), &status) != 0) return sys_error("look at " + path_, errno);
   if (status.st_ino != *number || uint64_t(status.st_size) < *size)
     return sys_error("find " + path_, ESTALE);
-  constexpr int kNoReplace = 0x100000;  // MAP_FIXED_NOREPLACE; before Linux 4.17 a hint
   auto* const place = reinterpret_cast<uint8_t*>(*address);
   const bool was_buffer = take_this_range(*size, place);
   void* base = ::mmap(place, *size, PROT_READ | PROT_WRITE,
@@ -705,7 +730,7 @@ Status RingBuffer::follow_file() {
     abandoned_ = true;
     return status;
   }
-  Parked parked{set_, true, 0, std::vector<uint64_t>(set_->nr_cpus + 1)};
+  Parked parked{set_, mapping_.size(), true, 0, std::vector<uint64_t>(set_->nr_cpus + 1)};
   for (uint32_t ring = 0; ring <= set_->nr_cpus; ring++)
     parked.folded[ring] = ring_now(*set_, ring).entries;
   const RingSet* const set = make_ring_set(made.mapping_.data(), set_->comms);
@@ -755,9 +780,7 @@ Status RingBuffer::leave_parent() {
   apply_enabled();
   if (!quiesce()) return mapped;
   retire(old.data(), old.size());
-  for (const Parked& parked : parked_)
-    retire(reinterpret_cast<uint8_t*>(parked.set->header),
-           size_t(parked.set->header->page_meta_offset));
+  for (const Parked& parked : parked_) retire_replaced(*parked.set, parked.size);
   moved_ += 1 + parked_.size();
   parked_.clear();
   return mapped;

@@ -177,6 +177,7 @@ class RingBuffer {
   // are late; what they drop is counted in the new one.
   struct Parked {
     const RingSet* set;
+    size_t size;                   // of the mapping that it had
     bool was_on;                   // is_recording(), as the new set has it
     uint64_t folded_missed;        // of its counts, what the new file has already:
     std::vector<uint64_t> folded;  // missed, and lost_when_replaced() of each ring
@@ -226,7 +227,7 @@ class RingBuffer {
 
   const RingSet* set_ = nullptr;
   std::span<uint8_t> mapping_;   // the file without its meta log; never goes as a whole
-  uint32_t stuck_holder_ = 0;  // of the lock of threads without rseq: who was waited for in vain
+  uint32_t stuck_holder_ = 0;    // of the lock of threads without rseq: who was waited for in vain
   bool nobody_is_late_ = false;  // in move_to()
   uint64_t moved_ = 0;           // replaced sets that move_to() has forgotten
   std::vector<Parked> parked_;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,7 @@
 #include "base/agreed.h"
 #include "base/raw_syscall.h"
 #include "base/testing.h"
+#include "base/unique_fd.h"
 #include "hot/rseq_testing.h"
 #include "ring_buffer/ring_reader.h"
 #include "ring_buffer/ring_state.h"
@@ -165,6 +167,31 @@ TEST_F(RingBufferTest, MovesToMemoryAndBackToAFile) {
   write(3);
   EXPECT_EQ(read_all(buffer_.get()), (std::vector<uint32_t>{first, first + 1, first + 2}));
   EXPECT_EQ(read_file(path), (std::vector<uint32_t>{first, first + 1, first + 2}));
+}
+
+size_t count_mappings() {
+  auto maps = patchbay::read_file("/proc/self/maps");
+  return size_t(std::count(maps->begin(), maps->end(), '\n'));
+}
+
+// Instances that come, get another size and go leave no more behind than the first ones.
+TEST_F(RingBufferTest, WhatAResizedBufferLeavesIsUsedAgain) {
+  size_t behind_first = 0;
+  for (int round = 0; round < 6; round++) {
+    RingBufferOptions options;
+    options.path = directory_ + "/snapshot";
+    options.nr_cpus = 2;
+    auto made = RingBuffer::create(options);
+    ASSERT_TRUE(made.ok());
+    ASSERT_TRUE((*made)->enable().ok());
+    ASSERT_TRUE((*made)->resize({}, 512 * 1024).ok());
+    (*made)->remove_file();
+    made->reset();
+    if (round == 1) behind_first = count_mappings();
+    if (round > 1) {
+      EXPECT_EQ(count_mappings(), behind_first);
+    }
+  }
 }
 
 TEST_F(RingBufferTest, SizesAreTheKernels) {

@@ -166,6 +166,7 @@ Status RingBuffer::replace(BufferHeader header, const std::vector<uint32_t>& nr_
   if (!status.ok()) {
     made.remove_file();
     release_file();
+    if (status.error().sentence) return status;  // why there is no room
     int error = status.error().errno_value == ENOSPC ? ENOMEM : status.error().errno_value;
     return sys_error("make room for the new size of " + called(), error);
   }
@@ -210,7 +211,11 @@ RingBuffer::Parked RingBuffer::take_rings(const RingBuffer& old, bool keep) {
   h->meta_used = meta_used_;
   h->recursion = from.recursion;
   h->unhooked = from.unhooked;
-  Parked parked{old.set_, old.is_recording(), __atomic_load_n(&from.missed, __ATOMIC_RELAXED), {}};
+  Parked parked{old.set_,
+                old.mapping_.size(),
+                old.is_recording(),
+                __atomic_load_n(&from.missed, __ATOMIC_RELAXED),
+                {}};
   switch_recording(parked.was_on);
   h->missed = parked.folded_missed;
   std::memcpy(mapping_.data() + h->clock_offset, old.mapping_.data() + from.clock_offset,
@@ -264,6 +269,8 @@ void RingBuffer::commit(RingBuffer* made, Parked parked, bool quiet) {
   inherit_cuts(*late);
   if (nobody_is_late_) {
     moved_ += 1 + parked_.size();
+    for (const Parked& before : parked_)
+      ::munmap(before.set->header, size_t(before.set->header->page_meta_offset));
     parked_.clear();
     head = 0;
   } else {

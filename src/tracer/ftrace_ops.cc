@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <unordered_map>
 
 namespace patchbay {
@@ -45,6 +46,7 @@ struct FtraceOpsTable::Impl {
   std::unordered_map<const TraceArray*, FtraceOps*> shared;  // whose filters are everyone's
   std::vector<ProbeSites::Refusal> refused;                  // of the last update()
 
+  Status check_room(const FtraceOps& ops) const;
   Functions wanted_functions(const FtraceOps& ops) const;
   Places places_of(const FtraceOps& ops, const Functions& functions) const;
   void join(FtraceOps* ops, const Functions& functions);
@@ -66,6 +68,14 @@ FtraceOpsTable::FtraceOpsTable(Registry& registry, Patcher&, ProbeSites& sites,
 FtraceOpsTable::~FtraceOpsTable() = default;
 
 FunctionTable& FtraceOpsTable::table() { return impl_->table; }
+
+// What is traced already counts again: a little too much is asked for, never too little.
+Status FtraceOpsTable::Impl::check_room(const FtraceOps& ops) const {
+  const bool is_all = ops.filter.empty() && !ops.none_if_empty;
+  std::optional<size_t> named;
+  if (!is_all) named = ops.filter.functions.size();
+  return table.check_room(ops.live.call.name, named, ops.on_return);
+}
 
 // In the table's order. An ops at returns gets only functions whose return can be hooked.
 Functions FtraceOpsTable::Impl::wanted_functions(const FtraceOps& ops) const {
@@ -148,6 +158,7 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
     ops->filter = owner->filter;
     ops->notrace = owner->notrace;
   }
+  PB_TRY(impl.check_room(*ops));
   ops->functions = impl.wanted_functions(*ops);
   impl.join(ops, ops->functions);
   Status status = impl.registry.set_tracing(*ops->array, &ops->live, true);
@@ -192,6 +203,7 @@ FtraceOps* FtraceOpsTable::Impl::owner_of_filters(const FtraceOps& ops) const {
 
 // What it traces becomes what its hashes say.
 Status FtraceOpsTable::Impl::follow_hashes(FtraceOps* ops) {
+  PB_TRY(check_room(*ops));
   Functions wanted = wanted_functions(*ops);
   const Functions joining = difference(wanted, ops->functions);
   const Functions leaving = difference(ops->functions, wanted);

@@ -21,8 +21,12 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <new>
 #include <set>
 #include <unordered_map>
+
+#include "base/memory_room.h"
+#include "symbol/function_count.h"
 
 namespace patchbay {
 
@@ -106,6 +110,8 @@ struct FunctionTable::Impl {
   DynFtrace* plan_symbol(Module* module, size_t index, bool* complete);
   void look_up(const Names& names, Range* range, std::vector<DynFtrace*>* added);
   void insert(Added added);
+  uint64_t unknown() const;
+  void check_room_to_plan(uint64_t functions) const;
   void complete();
   void number();
   DynFtrace* make(Module* module, const FunctionSymbol& symbol, SitePlan plan);
@@ -209,6 +215,7 @@ void FunctionTable::Impl::look_up(const Names& names, Range* range,
   Module* module = range->module;
   const std::vector<FunctionSymbol>& all = module->functions();
   const bool nameless = may_be_nameless(names.fragment, *module);
+  if (names.fragment.empty()) check_room_to_plan(count_own_functions(range->start, range->end));
   for (size_t i = 0; i < all.size(); i++) {
     const std::string_view symbol = all[i].name;
     if (symbol.empty() ? !nameless : symbol.find(names.fragment) == symbol.npos) continue;
@@ -253,10 +260,41 @@ void FunctionTable::Impl::number() {
   for (size_t i = 0; i < functions.size(); i++) functions[i]->index = uint32_t(i);
 }
 
+// About how many functions are not known yet.
+uint64_t FunctionTable::Impl::unknown() const {
+  uint64_t count = 0;
+  for (const Range& range : ranges) {
+    const uint64_t all = range.all ? 0 : count_own_functions(range.start, range.end);
+    count += all - std::min<uint64_t>(all, range.last - range.first);
+  }
+  return count;
+}
+
+Status FunctionTable::check_room(std::string_view what, std::optional<size_t> traced,
+                                 bool on_return) const {
+  constexpr size_t kFew = 256;
+  if (traced && *traced < kFew) return {};
+  const std::optional<MemoryRoom> room = memory_room_of(0);
+  if (!room) return {};
+  const uint64_t planned = traced ? 0 : impl_->unknown();
+  const uint64_t count = traced.value_or(impl_->functions.size() + planned);
+  const uint64_t bytes =
+      planned * kPlannedBytes + count * (on_return ? kTracedReturnBytes : kTracedBytes);
+  return check_memory_room(room, bytes,
+                           std::string(what) + " of about " + std::to_string(count) + " functions",
+                           "Name fewer functions: -l, set_ftrace_filter.");
+}
+
+void FunctionTable::Impl::check_room_to_plan(uint64_t functions) const {
+  if (!check_memory_room(memory_room_of(0), functions * kPlannedBytes, "", "").ok())
+    throw std::bad_alloc();
+}
+
 void FunctionTable::Impl::complete() {
   wants_all = true;
   const auto is_all = [](const Range& range) { return range.all; };
   if (std::all_of(ranges.begin(), ranges.end(), is_all)) return;
+  check_room_to_plan(unknown());
   std::vector<DynFtrace*> merged;
   for (Range& range : ranges) {
     const auto known = known_of(range);

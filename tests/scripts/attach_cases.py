@@ -697,6 +697,51 @@ def run_two_records(case, target):
     return f"events at last: {counts}"
 
 
+def run_group(case):
+    """44: what does not fit its control group is refused, and nothing happens to the program."""
+    top = "/sys/fs/cgroup/memory" if os.path.isdir("/sys/fs/cgroup/memory") else "/sys/fs/cgroup"
+    group = f"{top}/patchbay-test-{os.getpid()}"
+    limit = "limit_in_bytes" if top.endswith("memory") else "max"
+    try:
+        os.mkdir(group)
+        with open(f"{group}/memory.{limit}", "w", encoding="ascii") as file:
+            file.write(str(8 << 20))
+    except OSError as why:
+        raise Skipped(f"no control group with a limit can be made: {why}") from None
+    target = Target(case.argv, case)
+    try:
+        with open(f"{group}/cgroup.procs", "w", encoding="ascii") as file:
+            file.write(str(target.pid))
+        before = settled_picture(target.pid)
+        for words, wanted in ((["-b", "65536", "-e", "malloc(size_t size)"], "buffer"),
+                              (["-t", "function_graph"], "function_graph of about")):
+            answer = subprocess.run([TOOL, "start", "-p", str(target.pid), *words],
+                                    capture_output=True, text=True, check=False)
+            if answer.returncode != 1 or wanted not in answer.stderr or group not in answer.stderr:
+                raise Failed(f"start {words}: {answer.returncode}, {answer.stderr}")
+            if Picture(target.pid).maps_text != before.maps_text:
+                raise Failed(f"start {words} was refused, but something has come")
+        # By another road only the agent can say it.
+        if case.attach(target):
+            answer = subprocess.run([TOOL, "write", str(target.pid), "current_tracer",
+                                     "function_graph"], capture_output=True, text=True, check=False)
+            if answer.returncode != 1 or "control group" not in answer.stderr:
+                raise Failed(f"write current_tracer: {answer.returncode}, {answer.stderr}")
+            case.detach(target)
+    except BaseException:
+        target.kill()
+        raise
+    finally:
+        with open(f"{top}/cgroup.procs", "w", encoding="ascii") as file:
+            try:
+                file.write(str(target.pid))
+            except OSError:
+                pass  # it was killed
+    note = check_end(case, target)
+    os.rmdir(group)
+    return note
+
+
 def run_kernel_thread(case):
     for name in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
         try:
@@ -962,6 +1007,8 @@ def limits():
     yield Case([42], "limits as 4", may="memory|mmap|dlopen|map|thread")
     yield Case([42], "limits as 400", may="memory|mmap|dlopen|map|thread")
     yield Case([43], "limits nproc", may="pthread_create|thread|limit", root=True)
+    yield Case([44], "a full control group", [PROGRAMS + "waits", "epoll-timeout"], root=True,
+               run=run_group)
     yield Case([45], "limits tls", may="static TLS|thread-local", late=True)
     yield Case([46], "limits chroot", [PROGRAMS + "limits", "chroot", root], root=True)
     yield Case([46], "limits read-only", root=True)
