@@ -226,7 +226,13 @@ TEST_F(ClientBounds, ManyLies) {
   }
   EXPECT_GT(talks, rounds * 9 / 10);
   EXPECT_EQ(nr_descriptors(), descriptors);
-  EXPECT_LT(most_memory_kb() - before_kb, 64u * 1024);
+  // The address sanitizer keeps for a while what was freed: 256 MB by itself.
+#ifdef __SANITIZE_ADDRESS__
+  constexpr size_t kMostKb = 512u * 1024;
+#else
+  constexpr size_t kMostKb = 64u * 1024;
+#endif
+  EXPECT_LT(most_memory_kb() - before_kb, kMostKb);
 }
 
 }  // namespace
