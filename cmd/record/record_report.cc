@@ -202,9 +202,10 @@ bool report_place(std::string_view command, const TraceDatResult& result,
                       result.moved_to + ".");
     return false;
   }
+  // Nothing is lost, but somebody has thought that it may go: a script is to know.
   if (result.was_removed)
-    remark(output + " was removed meanwhile; it is written again, as a whole");
-  return true;
+    fail(command, output + " was removed meanwhile; it is written again, as a whole.");
+  return !result.was_removed;
 }
 
 bool report_disk(std::string_view command, const TraceDatResult& result, const Recording& recording,

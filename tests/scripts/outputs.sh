@@ -126,7 +126,7 @@ rename_it() { mv gone/x.dat gone/y.dat; }
 replace_it() { echo other >gone/other && mv gone/other gone/x.dat; }
 remove_directory() { rm -r gone; }
 start_driven on_command
-gone removed remove_it 0 'gone/x.dat was removed meanwhile; it is written again'
+gone removed remove_it 1 'gone/x.dat was removed meanwhile; it is written again'
 same "removed: all is there" 25 "$(count_of gone/x.dat alpha)"
 gone renamed rename_it 0 '25 events'
 same "renamed: all is there" 25 "$(count_of gone/y.dat alpha)"
