@@ -98,7 +98,8 @@ Error Target::failed(const char* verb, ssize_t moved) const {
     return user_error(EIO, "the kernel does not write this memory of " + name +
                                ": it is mapped no more, or the kernel was booted with "
                                "proc_mem.force_override=never, which forbids that");
-  return sys_error(std::string(verb) + " memory of " + name, EFAULT);
+  return sys_error(std::string(verb) + " memory of " + name,
+                   moved > 0 || error == EIO ? EFAULT : error);
 }
 
 Status Target::read(uint64_t address, void* out, size_t size) const {

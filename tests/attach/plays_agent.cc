@@ -7,7 +7,7 @@
 //   plays_agent MODE VICTIM ARGUMENT [ROUNDS]
 //
 //   detach    serves, executes VICTIM when the file `execute` is there, and has left a child that
-//             answers at the detach, on the socket on which this process listens
+//             answers from then on, on the socket on which this process listens
 //   first     says that its first thread is the agent's, which goes on in the stop of all threads,
 //             and executes VICTIM in it
 //   executes  the thread that it has made for the agent does so
@@ -32,6 +32,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "abi/attach_abi.h"
 #include "serve/protocol.h"
@@ -149,13 +150,20 @@ void answer(int connection, int process) {
 void serve_for(int listener, int process) {
   for (;;) {
     const int connection = ::accept(listener, nullptr, nullptr);
-    if (connection < 0) ::_exit(0);
-    if (::fork() == 0) {
+    if (connection < 0) return;
+    std::thread([=] {
       answer(connection, process);
-      ::_exit(0);
-    }
-    ::close(connection);
+      ::close(connection);
+    }).detach();
   }
+}
+
+// The end of `executed` that this process has kept is closed by an exec.
+void serve_when_executed(int listener, int process, int executed) {
+  char byte;
+  (void)!::read(executed, &byte, 1);
+  serve_for(listener, process);
+  ::_exit(0);
 }
 
 void* play(void* argument) {
@@ -172,8 +180,14 @@ void* play(void* argument) {
     if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
         ::listen(listener, 8) != 0)
       std::perror("listen");
-    if (::fork() == 0) serve_for(listener, self);
-    ::close(listener);
+    int executed[2];
+    if (::pipe2(executed, O_CLOEXEC) != 0 || ::fcntl(listener, F_SETFD, FD_CLOEXEC) != 0)
+      return nullptr;
+    if (::fork() == 0) {
+      ::close(executed[1]);
+      serve_when_executed(listener, self, executed[0]);
+    }
+    std::thread(serve_for, listener, self).detach();
   }
   const bool is_honest = g_mode == "detach";
   send(socket, abi::AttachMessage::kHooks, plan(g_mode == "first" ? self : own, false, is_honest));

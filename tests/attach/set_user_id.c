@@ -5,7 +5,6 @@
  *   set_user_id GO                  ends when something is written into the pipe GO
  *   set_user_id GO ROUNDS PROGRAM   looks after a moment, and executes PROGRAM as the user who has
  *                                   called it, which executes this one again */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
