@@ -108,7 +108,6 @@ if command -v python3 >/dev/null; then
   }
   denied pidfd_getfd 438 'pidfd_getfd: Operation not permitted.: it takes Linux 5.6'
   denied ptrace 101 'trace thread [0-9]+: Operation not permitted'
-  denied pwrite64 18 'write memory of process [0-9]+: Operation not permitted'
   has "and with them it is attached" "$("$patchbay" attach $pid 2>&1)" "^attached to process $pid"
   "$patchbay" detach $pid >/dev/null
 fi
