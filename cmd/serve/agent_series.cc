@@ -118,7 +118,9 @@ Status AgentSeries::search_instance(const std::string& instance, const SeriesBou
                                     size_t* nr_series) {
   Result<std::string> text = read(place_of(instance) + "show_event_triggers");
   if (!text.ok()) return serve::is_gone(text.error()) ? text.error() : Status();
+  constexpr size_t kLongLine = 4096;  // nobody has written it: a write has a page at most
   for (const std::string& line : split_lines(*text)) {
+    if (line.size() > kLongLine) continue;
     const size_t at = line.find(" hist:"), colon = line.find(':');
     if (at == line.npos || colon == line.npos || colon > at) continue;
     const std::string_view name = trim(std::string_view(line).substr(0, at), " \t");
@@ -181,7 +183,8 @@ Status AgentSeries::look_at_histograms() {
 AgentSeries::Named& AgentSeries::named(std::map<std::string, Named>* all, const char* label,
                                        const std::string& name, size_t most) {
   if (const auto at = all->find(name); at != all->end()) return at->second;
-  const bool has_room = all->size() < most;
+  constexpr size_t kLongName = 1024;  // else the names alone fill the memory
+  const bool has_room = all->size() < most && name.size() <= kLongName;
   Named& one = (*all)[has_room ? name : ""];
   if (one.labels.text.empty()) {
     one.labels = labels_;
@@ -241,6 +244,8 @@ Status AgentSeries::look_at_functions(const SeriesBounds& bounds) {
       sums[name].first += counts.calls;
       sums[name].second += counts.time_ns;
     }
+    if (sums.size() > serve::kMostFunctions.lines)
+      return user_error(EFBIG, "its profile has more functions than are counted");
   }
   look_at_named(sums, &functions_, "function", bounds.most_keys);
   return {};

@@ -233,9 +233,18 @@ void Collector::begin_looks(int64_t since_ms) {
   size_t nr_series = 0;
   for (const Member& member : members_) nr_series += member.series->nr_series();
   const int64_t now_ms = monotonic_ms();
-  for (Member& member : members_) {
-    if (member.look || member.gone_ms || member.began_ms >= since_ms) continue;
-    if (now_ms < member.next_try_ms || !has_room()) continue;
+  // Who has waited for longest comes first: some that are slow do not keep the others away.
+  std::vector<Member*> due;
+  for (Member& member : members_)
+    if (!member.look && !member.gone_ms && member.began_ms < since_ms &&
+        now_ms >= member.next_try_ms)
+      due.push_back(&member);
+  std::stable_sort(due.begin(), due.end(), [](const Member* one, const Member* other) {
+    return one->began_ms < other->began_ms;
+  });
+  for (Member* const next : due) {
+    if (!has_room()) break;
+    Member& member = *next;
     member.began_ms = now_ms;
     member.look = std::make_shared<Task>();
     run(member.look, [series = member.series.get(), bounds = bounds_, nr_series] {

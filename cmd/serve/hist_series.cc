@@ -162,7 +162,10 @@ HistSeries::Found HistSeries::find(std::string_view key) {
   Found found;
   if (log2_key_ < parts.size()) found.range = log2_range(parts[log2_key_].text);
   found.slot = parts.size() == keys_.size() ? slot_of(parts) : other();
-  if (found.slot != other_) by_key_.emplace(std::string(key), found);
+  // It only saves time. Keys that are long, or come in ever new forms, are taken apart each time.
+  constexpr size_t kLongKey = 1024;
+  if (found.slot != other_ && key.size() <= kLongKey && by_key_.size() < 4 * most_keys_)
+    by_key_.emplace(std::string(key), found);
   return found;
 }
 

@@ -16,6 +16,7 @@
 #include "cmd/common/buffer_source.h"
 #include "ring_buffer/buffer_file.h"
 #include "serve/directory.h"
+#include "serve/held_directory.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -95,9 +96,10 @@ uint64_t bytes_of(const Leftover& leftover) {
 }
 
 Status remove_leftover(const Leftover& leftover) {
-  std::error_code error;
-  std::filesystem::remove_all(leftover.directory, error);
-  return error ? Status(sys_error("remove " + leftover.directory, error.value())) : Status();
+  serve::HeldDirectory::open(leftover.directory).remove();
+  struct stat status;
+  if (::lstat(leftover.directory.c_str(), &status) != 0) return {};
+  return sys_error("remove " + leftover.directory, EBUSY);
 }
 
 void remove_empty_leftovers(const std::string& runtime_directory) {
@@ -136,7 +138,7 @@ std::vector<std::string> remove_stale_trees(const std::string& runtime_directory
     UniqueFd log(::open((path + "/" + abi::kFollowLog).c_str(),
                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (log.valid() && ::flock(log.get(), LOCK_SH | LOCK_NB) != 0) continue;
-    if (!dry_run) std::filesystem::remove_all(path, error);
+    if (!dry_run) serve::HeldDirectory::open(path).remove();
     stale.push_back(path);
   }
   return stale;

@@ -204,6 +204,9 @@ Status AllThreads::stop_all(int64_t end) {
     PB_ASSIGN(const bool any, seize_new());
     if (!any) break;
     PB_TRY(wait_for_all(end));
+    if (monotonic_ms() >= end)
+      return user_error(ETIMEDOUT, "process " + std::to_string(pid_) +
+                                       " makes threads faster than they can be stopped");
   }
   // When a thread executes another program, the agent's is gone.
   if (has_executed() || !target_.has_thread(own_))
@@ -265,11 +268,13 @@ Status AllThreads::wait_for_all(int64_t end) {
   constexpr int kSpins = 20, kNapUs = 50;
   for (int spins = 0;; spins++) {
     const Thread* late = nullptr;
-    for (size_t i = 0; i < threads_.size(); i++) {
-      if (threads_[i].is_stopped || threads_[i].tid == 0) continue;
-      PB_ASSIGN(const bool stopped, is_stopped(threads_[i]));
-      if (stopped) PB_TRY(look_at(threads_[i]));
-      if (!threads_[i].is_stopped && threads_[i].tid != 0) late = &threads_[i];
+    for (Thread& thread : threads_) {
+      if (thread.is_stopped || thread.tid == 0) continue;
+      PB_ASSIGN(const bool stopped, is_stopped(thread));
+      // While others run one of them may execute a program and take the first one's number.
+      thread.is_new |= stopped;
+      if (stopped && thread.tid != pid_) PB_TRY(look_at(thread));
+      if (!thread.is_stopped && thread.tid != 0) late = &thread;
     }
     if (!late) break;
     if (monotonic_ms() >= end)
@@ -278,6 +283,11 @@ Status AllThreads::wait_for_all(int64_t end) {
                                        "interrupted (vfork, a device, a file system)");
     if (spins > kSpins) std::this_thread::sleep_for(std::chrono::microseconds(kNapUs));
   }
+  for (Thread& thread : threads_)
+    if (std::exchange(thread.is_new, false) && thread.tid == pid_) {
+      if (has_executed()) return target_.is_same();
+      PB_TRY(look_at(thread));
+    }
   std::erase_if(threads_, [](const Thread& thread) { return thread.tid == 0; });
   return {};
 }
@@ -506,10 +516,14 @@ Status AllThreads::release() {
     return std::pair(-one.signal_rank, one.is_repaired) <
            std::pair(-other.signal_rank, other.is_repaired);
   });
+  const bool any_late = std::any_of(threads_.begin(), threads_.end(), [](const Thread& thread) {
+    return thread.tid != 0 && !thread.is_stopped;
+  });
   std::vector<Thread> late;
   for (Thread& thread : threads_) {
     if (thread.tid == 0) continue;
-    if (!thread.is_stopped) {
+    // The first thread's registers are not set while another one may execute a program.
+    if (!thread.is_stopped || (thread.tid == pid_ && thread.is_repaired && any_late)) {
       late.push_back(thread);
       continue;
     }

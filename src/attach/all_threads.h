@@ -74,6 +74,7 @@ class AllThreads {
   struct Thread {
     pid_t tid = 0;
     bool is_stopped = false, is_repaired = false;
+    bool is_new = false;  // it has just stopped, and was not looked at
     int signal_rank = 0;
     user_regs_struct registers = {};
     uint64_t mask = 0;

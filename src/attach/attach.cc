@@ -6,27 +6,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "abi/attach_abi.h"
 #include "attach/exchange.h"
 #include "attach/library_loader.h"
 #include "attach/other_root.h"
+#include "attach/own_thread.h"
 #include "attach/proc_text.h"
 #include "attach/process_maps.h"
-#include "attach/stop_watch.h"
 #include "attach/target_process.h"
 #include "attach/tracing.h"
 #include "base/file_mapping.h"
@@ -151,48 +146,6 @@ std::string settings_of(const Arrival& arrival) {
     text += '\0';
   }
   return text;
-}
-
-// A thread of `pid` that has ended while we traced it stays until it is waited for. A stop is left
-// to the thread that traces, the first thread to the parent, which we may be.
-void reap_ended(pid_t pid) {
-  for (const pid_t tid : tasks_of(pid)) {
-    if (tid == pid || !has_ended(pid, tid)) continue;
-    siginfo_t found = {};
-    const int ended = WEXITED | WNOHANG | __WALL;
-    if (::waitid(P_PID, id_t(tid), &found, ended | WNOWAIT) != 0 || found.si_pid != tid) continue;
-    const int how = found.si_code;
-    if (how == CLD_EXITED || how == CLD_KILLED || how == CLD_DUMPED)
-      (void)::waitid(P_PID, id_t(tid), &found, ended);
-  }
-}
-
-// Who traces is a thread. One of our own for each time: with it everything that it still traces is
-// let go.
-//
-// Where a thread of the process executes another program meanwhile, the kernel ends its other
-// threads first, and waits until those that are traced have been waited for. With a lock held, for
-// which the next PTRACE_SEIZE of our thread waits. So this one waits for them.
-template <typename T, typename F>
-Result<T> on_own_thread(pid_t pid, const F& run) {
-  constexpr std::chrono::milliseconds kPatience(50);
-  std::optional<Result<T>> result;
-  std::mutex mutex;
-  std::condition_variable is_done;
-  bool done = false;
-  std::thread tracer([&] {
-    {
-      const StopWatch watch;
-      result.emplace(run());
-    }
-    const std::lock_guard lock(mutex);
-    done = true;
-    is_done.notify_one();
-  });
-  for (std::unique_lock lock(mutex); !is_done.wait_for(lock, kPatience, [&] { return done; });)
-    reap_ended(pid);
-  tracer.join();
-  return std::move(*result);
 }
 
 // DIR/PID, which belongs to the process's user. The agent is given the directory itself: its path

@@ -14,6 +14,7 @@
 #include "attach/tracing.h"
 #include "base/monotonic_clock.h"
 #include "serve/peer_watch.h"
+#include "serve/told_to_end.h"
 
 namespace patchbay::attach {
 namespace {
@@ -120,10 +121,11 @@ void wait_for_end_of(pid_t pid, pid_t thread) {
 // its process is stopped, which may be for long. An agent that cannot say kServing any more goes
 // again: what it has said before we hang up counts.
 Result<std::string> expect_last(int socket, AttachMessage kind, pid_t pid, pid_t agent) {
-  constexpr int kLooks = 300, kStoppedLooks = 20, kLookMs = 100;
+  constexpr int kLooks = 300, kToldLooks = 50, kStoppedLooks = 20, kLookMs = 100;
   serve::PeerWatch watch(pid, agent);
   int stopped = 0;
   for (int looks = 0; looks < kLooks && stopped < kStoppedLooks; looks++) {
+    if (looks >= kToldLooks && serve::is_told_to_end()) break;
     auto last = expect(socket, kind, monotonic_ms() + kLookMs);
     if (last.ok() || last.error().errno_value != ETIMEDOUT) return last;
     stopped = watch.is_stopped() ? stopped + 1 : 0;

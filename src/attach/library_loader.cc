@@ -113,6 +113,7 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(const Target& target,
   using Among = ThreadChoice::Among;
   const int64_t began = monotonic_ms();
   int tries = 0;
+  bool has_timed_out = false;
   do {
     const ThreadChoice choice(pid, libc);
     const int64_t waited = monotonic_ms() - began;
@@ -123,11 +124,15 @@ Result<std::unique_ptr<LibraryLoader>> LibraryLoader::make(const Target& target,
                         : for_childless ? Among::kChildless
                                         : Among::kAll;
     for (const pid_t tid : choice.candidates(among)) {
+      // One that did not stop in time is traced still. It may execute a program, and has the first
+      // one's number then.
+      if (has_timed_out && tid == pid) continue;
       if (is_interrupted && is_interrupted()) return interrupted();
       auto made = make_in(target, tid, libc, choice, timeout_ms);
       if (made.ok()) made.value()->is_interrupted_ = is_interrupted;
       if (made.ok()) return made;
       last = made.error();
+      has_timed_out |= last.errno_value == ETIMEDOUT;
       // EDEADLK: something of ours is left in that thread, until it comes to its end.
       constexpr int kOthersMayDo[] = {EAGAIN, ESRCH, ETIMEDOUT};
       if (std::find(std::begin(kOthersMayDo), std::end(kOthersMayDo), last.errno_value) ==

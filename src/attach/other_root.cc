@@ -16,6 +16,7 @@ namespace {
 // System calls of Linux 5.2 and 5.12, which older libcs do not have.
 constexpr unsigned kClone = OPEN_TREE_CLONE | O_CLOEXEC;
 constexpr unsigned kNoPrivileges = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+constexpr uint64_t kPrivate = 1 << 18;  // MS_PRIVATE
 
 int configure(int context, unsigned command, const char* key = nullptr,
               const char* value = nullptr) {
@@ -86,11 +87,11 @@ Result<UniqueFd> open_directory_for(pid_t pid, const std::string& path) {
   if (!mount.valid()) return needs_root(pid);
   struct mount_attr attributes = {};
   attributes.attr_set = kNoPrivileges;
-  // Before Linux 5.12 the mount has what the host's has.
+  // A copy of a mount is a peer of it: what the process mounts in the one would come to the other.
+  attributes.propagation = kPrivate;
   if (::syscall(SYS_mount_setattr, mount.get(), "", AT_EMPTY_PATH, &attributes,
-                sizeof attributes) != 0 &&
-      errno != ENOSYS)
-    return sys_error("make a mount of " + path, errno);
+                sizeof attributes) != 0)
+    return sys_error("make a mount of " + path + " of its own (it takes Linux 5.12)", errno);
   return mount;
 }
 

@@ -6,7 +6,7 @@
 //   the agent's library   a file system of its own that holds a copy and nothing else, and that
 //                         nobody can write: not by a path, not by opening a descriptor anew
 //   DIR/PID               a mount of this directory alone, without set-user-id files and devices;
-//                         `..` does not lead out of it
+//                         `..` does not lead out of it, and what is mounted in it stays there
 //
 // Both are mounted nowhere: they are descriptors, and go with the last user.
 #pragma once

@@ -23,6 +23,7 @@ std::optional<std::string> read_text(const std::string& path) {
 std::optional<std::string> read_text_at(int directory, const std::string& path) {
   UniqueFd file(::openat(directory, path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return std::nullopt;
+  constexpr size_t kMostBytes = 64 << 20;
   std::string text;
   char part[16384];
   for (;;) {
@@ -30,6 +31,7 @@ std::optional<std::string> read_text_at(int directory, const std::string& path) 
     if (size < 0) return std::nullopt;
     if (size == 0) return text;
     text.append(part, size_t(size));
+    if (text.size() > kMostBytes) return std::nullopt;
   }
 }
 

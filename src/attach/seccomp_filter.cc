@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attach/own_thread.h"
 #include "attach/stopped_thread.h"
 #include "attach/target_process.h"
 #include "base/unique_fd.h"
@@ -287,11 +288,13 @@ Status check_seccomp(pid_t pid, bool force) {
   if (threads.empty()) return {};
   PB_TRY(may_attach(pid));  // one that cannot be attached to is not stopped for this
   PB_ASSIGN(const Target target, Target::open(pid));
-  for (const pid_t tid : threads) {
-    const Status checked = check_thread(target, tid);
-    if (!checked.ok() && checked.error().errno_value != ESRCH) return checked;  // or it has ended
-  }
-  return {};
+  return on_own_thread<std::monostate>(pid, [&]() -> Status {
+    for (const pid_t tid : threads) {
+      const Status checked = check_thread(target, tid);
+      if (!checked.ok() && checked.error().errno_value != ESRCH) return checked;  // or it has ended
+    }
+    return {};
+  });
 }
 
 }  // namespace patchbay::attach

@@ -21,6 +21,7 @@ bool read_exactly(int fd, uint64_t offset, void* to, size_t size) {
 }
 
 Result<std::string> read_file(const std::string& path) {
+  constexpr size_t kMostBytes = 64 << 20;  // a process may have mappings with very long names
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.valid()) return sys_error("open " + path, errno);
   std::string text;
@@ -31,6 +32,7 @@ Result<std::string> read_file(const std::string& path) {
     if (count < 0) return sys_error("read " + path, errno);
     if (count == 0) return text;
     text.append(buffer, size_t(count));
+    if (text.size() > kMostBytes) return sys_error("read " + path, EFBIG);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "serve/directory.h"
 #include "serve/peer.h"
+#include "serve/told_to_end.h"
 
 namespace patchbay::serve {
 namespace {
@@ -74,12 +75,6 @@ bool changes(uint32_t call) {
 std::atomic<bool (*)()> g_end_check = nullptr;
 std::atomic<bool> g_ends = false;
 
-bool is_told_to_end() {
-  const auto check = g_end_check.load(std::memory_order_relaxed);
-  if (!g_ends.load(std::memory_order_relaxed) && check && check()) end_soon();
-  return g_ends.load(std::memory_order_relaxed);
-}
-
 Error interrupted(int pid) {
   return user_error(EINTR, "interrupted: process " + std::to_string(pid) +
                                " has not done yet what it was asked for");
@@ -107,6 +102,12 @@ void set_end_check(bool (*check)()) {
   g_end_check.store(check, std::memory_order_relaxed);
   g_ends.store(false, std::memory_order_relaxed);
 }
+bool is_told_to_end() {
+  const auto check = g_end_check.load(std::memory_order_relaxed);
+  if (!g_ends.load(std::memory_order_relaxed) && check && check()) end_soon();
+  return g_ends.load(std::memory_order_relaxed);
+}
+
 void end_soon() { g_ends.store(true, std::memory_order_relaxed); }
 
 bool is_silent(const Error& error) { return error.errno_value == ETIMEDOUT; }

@@ -3,7 +3,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,11 +35,25 @@ std::vector<std::string> names_in(int directory) {
   return names;
 }
 
+// Neither a link nor a mount: who owns this one may have put another directory there. Before Linux
+// 5.6 only what is on the same device.
+int open_below(int directory, const std::string& name) {
+  open_how how = {};
+  how.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH;
+  const long opened = ::syscall(SYS_openat2, directory, name.c_str(), &how, sizeof how);
+  if (opened >= 0 || errno != ENOSYS) return int(opened);
+  UniqueFd plain(::openat(directory, name.c_str(), int(how.flags)));
+  struct stat outer = {}, inner = {};
+  const bool is_below = plain.valid() && ::fstat(directory, &outer) == 0 &&
+                        ::fstat(plain.get(), &inner) == 0 && outer.st_dev == inner.st_dev;
+  return is_below ? plain.release() : -1;
+}
+
 void empty(int directory, int levels) {
   for (const std::string& name : names_in(directory)) {
     if (::unlinkat(directory, name.c_str(), 0) == 0 || errno != EISDIR || levels == 0) continue;
-    const UniqueFd inner(
-        ::openat(directory, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd inner(open_below(directory, name));
     if (inner.valid()) empty(inner.get(), levels - 1);
     (void)::unlinkat(directory, name.c_str(), AT_REMOVEDIR);
   }
