@@ -95,6 +95,9 @@ set_target_properties(attach_storms PROPERTIES ENABLE_EXPORTS ON)  # its library
 target_include_directories(attach_plays_agent PRIVATE ${CMAKE_SOURCE_DIR}/src)  # our messages
 add_custom_target(attach_programs DEPENDS ${attach_targets})
 
+# An agent that lies (tests/scripts/hostile_agent.sh).
+pb_program(hostile_agent tests/hostile tests/hostile/hostile_agent.cc)
+
 # The program that plays a kernel, and the caller of single system calls (tests/oracle).
 file(GLOB standin_sources CONFIGURE_DEPENDS tests/standin/*.cc)
 pb_program(standin tests/standin ${standin_sources})

@@ -6,14 +6,14 @@
 . "$(dirname "$0")/common.bash"
 need python3 setpriv
 
-python3 "$here/hostile_agent.py" "$patchbay" "$programs/hostile_agent" "$work" \
+python3 "$here/hostile_agent.py" "$patchbay" "$build/tests/hostile/hostile_agent" "$work" \
   "${PATCHBAY_HOSTILE_ROUNDS:-25}" >"$work/rounds"
 same "all rounds are fine" 0 $?
 cat "$work/rounds"
 
 # hostile WORD… : starts one; its number in `pid`.
 hostile() {
-  "$programs/hostile_agent" "$@" >"$work/ready" &
+  "$build/tests/hostile/hostile_agent" "$@" >"$work/ready" &
   pid=$!
   started "$pid"
   wait_for 20 grep -q ready "$work/ready"

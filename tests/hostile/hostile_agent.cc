@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "../hostile/hostile_agent.h"
+#include "hostile_agent.h"
 
 int main(int argc, char** argv) {
   const char* const runtime = std::getenv("PATCHBAY_DIR");
