@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -177,8 +178,16 @@ int WebServer::take(void* raw, std::string_view url, std::string_view method, co
   const auto head = [&](const char* name) {
     return g_library->lookup_value(connection, MHD_HEADER_KIND, name);
   };
-  return send(connection, answer_({method, url, head("Host"), head("Accept"), head("Authorization"),
-                                   head("User-Agent"), peer_of(connection), request->body}));
+  // The library is C: no exception goes through it. What has no memory has this request's.
+  try {
+    return send(connection,
+                answer_({method, url, head("Host"), head("Accept"), head("Authorization"),
+                         head("User-Agent"), peer_of(connection), request->body}));
+  } catch (const std::exception& exception) {
+    return send(connection,
+                {500, "text/plain; charset=utf-8",
+                 std::string("The answer could not be made: ") + exception.what() + ".\n"});
+  }
 }
 
 int WebServer::send(void* raw, HttpAnswer answer) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -19,6 +20,7 @@
 
 #include "attach/stop_watch.h"
 #include "base/result.h"
+#include "serve/told_to_end.h"
 
 namespace patchbay::attach {
 
@@ -28,6 +30,9 @@ void reap_ended(pid_t pid);
 template <typename T, typename F>
 Result<T> on_own_thread(pid_t pid, const F& run) {
   constexpr std::chrono::milliseconds kPatience(50);
+  // A page of the process may be a file's that its user never gives (FUSE): the kernel waits for it
+  // until we die, and lets all threads go then. Nothing of ours takes as long.
+  constexpr int kMostLooksTold = 300, kInterrupted = 130;
   std::optional<Result<T>> result;
   std::mutex mutex;
   std::condition_variable is_done;
@@ -41,8 +46,11 @@ Result<T> on_own_thread(pid_t pid, const F& run) {
     done = true;
     is_done.notify_one();
   });
-  for (std::unique_lock lock(mutex); !is_done.wait_for(lock, kPatience, [&] { return done; });)
+  int looks_told = 0;
+  for (std::unique_lock lock(mutex); !is_done.wait_for(lock, kPatience, [&] { return done; });) {
     reap_ended(pid);
+    if (serve::is_told_to_end() && ++looks_told > kMostLooksTold) ::_exit(kInterrupted);
+  }
   tracer.join();
   return std::move(*result);
 }

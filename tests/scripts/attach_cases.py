@@ -956,7 +956,7 @@ def storms():
                impatient=4)
     yield Case([25], "exceptions 2", volatile=True, keep=True)
     yield Case([29], "storms stdio")
-    yield Case([29], "storms setuid 2", volatile=True, may="dynamic linker|" + ALONE)
+    yield Case([29], "storms setuid 2", volatile=True, may="dynamic linker|make a thread|" + ALONE)
 
 
 def present(path, argument):
