@@ -113,7 +113,13 @@ struct Told {
 
 Result<Told> receive_settings(int socket) {
   pollfd polled = {socket, POLLIN, 0};
-  if (::poll(&polled, 1, kToolMs) <= 0) return user_error(ETIMEDOUT, "the tool says nothing");
+  int ready = 0;
+  for (const int64_t end = monotonic_ms() + kToolMs; ready <= 0;) {
+    const int64_t left = end - monotonic_ms();
+    ready = left > 0 ? ::poll(&polled, 1, int(left)) : 0;
+    if (ready == 0 || (ready < 0 && errno != EINTR))
+      return user_error(ETIMEDOUT, "the tool says nothing");
+  }
   std::string packet(abi::kMaxAttachMessage, '\0');
   iovec part{packet.data(), packet.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};

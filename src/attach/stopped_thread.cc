@@ -107,6 +107,9 @@ Status StoppedThread::wait_for_first_stop(int timeout_ms) {
                                    strsignal(signal) + "): let it go on first, kill -CONT");
     }
     if (is_saved_ && !is_of_libc(signal)) owed_signal_ = std::exchange(signal, 0);
+    // The thread is about to be restored, which would undo a handler: the kernel keeps a signal
+    // that is blocked now until its mask is the program's again.
+    if (is_saved_ && is_of_libc(signal)) PB_TRY(set_mask(tid_, ~uint64_t{0}));
     PB_TRY(trace(PTRACE_CONT, tid_, 0, reinterpret_cast<void*>(long{signal}), "continue"));
   }
 }
@@ -246,6 +249,7 @@ Status StoppedThread::start(uint64_t code, uint64_t stack, uint64_t argument) {
   // A thread that calls setuid() waits for this one, with the lock of the list of threads. Here a
   // thread is made, and so waits for that lock. The one that is made has the same mask.
   PB_TRY(set_mask(tid_, ~(kOfLibc & ~saved_mask_)));
+  code_ = code;
   is_in_system_call_ = false;
   runs_ = true;
   return trace(PTRACE_CONT, tid_, 0, nullptr, "continue");
@@ -273,17 +277,30 @@ Status StoppedThread::still_runs() {
 }
 
 Status StoppedThread::fetch(int timeout_ms) {
-  if (is_another_) return has_executed();
-  PB_TRY(interrupt(timeout_ms));
+  constexpr uint64_t kCodeBytes = 4096;
+  const auto end = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  for (;;) {
+    if (is_another_) return has_executed();
+    PB_TRY(interrupt(timeout_ms));
+    user_regs_struct registers;
+    PB_TRY(get_registers(tid_, &registers));
+    // Not in the middle of a handler of libc's, which somebody waits for.
+    if (registers.rip - code_ < kCodeBytes || Clock::now() >= end) break;
+    PB_TRY(trace(PTRACE_CONT, tid_, 0, nullptr, "continue"));
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
   runs_ = false;
   return set_mask(tid_, ~uint64_t{0});
 }
 
 Status StoppedThread::leave() {
   if (!attached_) return {};
-  if (runs_) PB_TRY(fetch(kStepTimeoutMs));
-  is_saved_ = false;
+  if (runs_) PB_TRY(interrupt(kStepTimeoutMs));
+  runs_ = false;
   if (is_another_) return detach();
+  // It goes on in our code: libc's signals are open there.
+  PB_TRY(set_mask(tid_, ~(kOfLibc & ~saved_mask_)));
+  is_saved_ = false;
   user_regs_struct registers;
   uint64_t mask = 0;
   PB_TRY(get_registers(tid_, &registers));

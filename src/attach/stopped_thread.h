@@ -106,6 +106,7 @@ class StoppedThread {
   bool is_lost_ = false;            // it had no processor in a system call of ours
   bool is_blocked_ = false;         // its mask is ours
   bool is_another_ = false;         // it has executed a program: it is only let go
+  uint64_t code_ = 0;               // where start() has let it run
   int owed_signal_ = 0;             // a SIGSTOP that came while it was ours
   long call_at_stop_ = -1;
   user_regs_struct saved_ = {};
