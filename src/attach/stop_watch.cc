@@ -55,7 +55,7 @@ int StopWatch::run(void* watch) {
 
 // "PID (NAME) STATE …": the name is the tool's own and has no parenthesis that closes.
 bool StopWatch::is_tool_stopped() {
-  char text[64];
+  char text[64] = {};
   const long size = raw_syscall(SYS_pread64, status_, raw_pointer(text), sizeof text, 0);
   for (long i = 0; i + 2 < size; i++)
     if (text[i] == ')') return text[i + 2] == 'T';
