@@ -305,9 +305,8 @@ Result<bool> AllThreads::is_stopped(Thread& thread) {
   const int signal = WSTOPSIG(status);
   if (status >> 16 == PTRACE_EVENT_EXEC) {
     is_another_ = thread.is_stopped = true;
-    return target_.is_same().ok()
-               ? user_error(ESRCH, "process " + std::to_string(pid_) + " executes another program")
-               : target_.is_same().error();
+    PB_TRY(target_.is_same());
+    return user_error(ESRCH, "process " + std::to_string(pid_) + " executes another program");
   }
   if (status >> 16 != PTRACE_EVENT_STOP) {
     (void)trace(PTRACE_CONT, thread.tid, 0, reinterpret_cast<void*>(long{signal}), "continue");
