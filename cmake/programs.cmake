@@ -15,11 +15,15 @@ function(pb_program name folder)
     C_VISIBILITY_PRESET default CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN OFF)
 endfunction()
 
+# All of examples/ and tests/programs/.
+add_custom_target(traced_programs)
+
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.c examples/*.cc)
 foreach(source IN LISTS example_sources)
   get_filename_component(name ${source} NAME_WE)
   pb_program(example_${name} examples ${source})
   set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name})
+  add_dependencies(traced_programs example_${name})
   if(name MATCHES "^api_")  # uses the in-process API
     target_link_libraries(example_${name} PRIVATE patchbay_agent)
   endif()
@@ -42,6 +46,7 @@ foreach(source IN LISTS program_sources)
     pb_program(program_${name} tests/programs ${source})
     set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name})
   endif()
+  add_dependencies(traced_programs program_${name})
   # Programs that use the in-process API.
   if(name MATCHES "^api_" AND NOT name MATCHES "_so$")
     target_link_libraries(program_${name} PRIVATE patchbay_agent)
@@ -64,6 +69,7 @@ foreach(kind IN ITEMS 5 16 before short)
   pb_program(program_calls_sled_${kind} tests/programs ${sled_source})
   set_target_properties(program_calls_sled_${kind} PROPERTIES OUTPUT_NAME calls_sled_${kind})
   target_compile_options(program_calls_sled_${kind} PRIVATE ${sled_${kind}})
+  add_dependencies(traced_programs program_calls_sled_${kind})
 endforeach()
 execute_process(COMMAND ${CMAKE_C_COMPILER} -pg -mfentry -mnop-mcount -fno-pie -c -x c /dev/null
   -o ${CMAKE_BINARY_DIR}/nop_mcount.o RESULT_VARIABLE nop_mcount ERROR_QUIET)
@@ -73,6 +79,7 @@ if(nop_mcount EQUAL 0)
     POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(program_calls_sled_mfentry PRIVATE -pg -mfentry -mnop-mcount -fno-pie)
   target_link_options(program_calls_sled_mfentry PRIVATE -no-pie)
+  add_dependencies(traced_programs program_calls_sled_mfentry)
 endif()
 
 # tests/attach: programs that an agent comes to while they run (tests/scripts/attach_cases.sh).

@@ -16,6 +16,7 @@ find_package(GTest)
 find_package(benchmark)
 
 include(cmake/precompiled.cmake)
+include(cmake/unity.cmake)
 include(cmake/asm_offsets.cmake)
 include(cmake/zydis.cmake)
 
@@ -74,6 +75,7 @@ add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
 pb_precompile(pb_core)
+pb_unity(pb_core ${core_sources})
 # Each function in a section of its own: the linker drops those that nothing needs, and lays those
 # of the agent's start beside each other (cmake/start_order.cmake).
 set(function_sections $<$<NOT:$<CONFIG:Debug>>:-ffunction-sections>)
@@ -96,6 +98,7 @@ target_include_directories(patchbay_agent PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 target_compile_options(patchbay_agent PRIVATE ${function_sections})
 pb_precompile(patchbay_agent)
+pb_unity(patchbay_agent ${agent_sources})
 target_link_options(patchbay_agent PRIVATE
   # Options stand before all objects. Of an inline function that several objects have the linker
   # takes the first: that of the probe path, which is built for general registers only and without
@@ -129,6 +132,7 @@ list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
 target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 pb_precompile(pb_debug_info)
+pb_unity(pb_debug_info ${debug_info_sources})
 
 # --- recordings for other programs: the tool's
 file(GLOB_RECURSE export_sources CONFIGURE_DEPENDS src/export/*.cc)
@@ -136,6 +140,7 @@ list(FILTER export_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_export STATIC ${export_sources})
 target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::SQLITE)
 pb_precompile(pb_export)
+pb_unity(pb_export ${export_sources})
 
 # --- recordings for databases: the tool's
 file(GLOB ship_sources CONFIGURE_DEPENDS src/ship/*.cc)
@@ -144,6 +149,7 @@ add_library(pb_ship STATIC ${ship_sources})
 target_include_directories(pb_ship PRIVATE ${CURL_INCLUDE_DIRS})
 target_link_libraries(pb_ship PUBLIC pb_export)
 pb_precompile(pb_ship)
+pb_unity(pb_ship ${ship_sources})
 
 # --- into a running process: the tool's
 file(GLOB attach_sources CONFIGURE_DEPENDS src/attach/*.cc src/attach/*.S)
@@ -154,6 +160,7 @@ add_dependencies(pb_attach asm_offsets)
 target_include_directories(pb_attach PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 pb_precompile(pb_attach)
+pb_unity(pb_attach ${attach_sources})
 
 # --- the tool
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS cmd/*.cc)
@@ -165,11 +172,22 @@ list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
 # The files of the page of `patchbay view` are in the tool.
 file(GLOB page_files CONFIGURE_DEPENDS cmd/view/page/*)
 set_source_files_properties(cmd/view/page_files.S PROPERTIES OBJECT_DEPENDS "${page_files}")
-add_library(pb_tool STATIC ${tool_sources} cmd/view/page_files.S)  # its tests link it too
-target_link_libraries(pb_tool PUBLIC pb_core pb_debug_info pb_export pb_ship pb_attach
-  PkgConfig::FUSE3)
-target_include_directories(pb_tool PUBLIC ${CMAKE_SOURCE_DIR})
+# Orders are carried out once; only what reads recordings is worth -O2.
+set(reading_sources ${tool_sources})
+list(FILTER reading_sources INCLUDE REGEX "/cmd/(record|report|view)/")
+list(REMOVE_ITEM tool_sources ${reading_sources})
+add_library(pb_reading OBJECT ${reading_sources} cmd/view/page_files.S)
+add_library(pb_tool STATIC ${tool_sources} $<TARGET_OBJECTS:pb_reading>)  # its tests link it too
+foreach(target IN ITEMS pb_reading pb_tool)
+  target_link_libraries(${target} PUBLIC pb_core pb_debug_info pb_export pb_ship pb_attach
+    PkgConfig::FUSE3)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+endforeach()
+target_compile_options(pb_tool PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 pb_precompile(pb_tool)
+pb_precompile(pb_reading)
+pb_unity(pb_tool ${tool_sources})
+pb_unity(pb_reading ${reading_sources})
 add_executable(patchbay cmd/main.cc)
 target_link_libraries(patchbay PRIVATE pb_tool)
 

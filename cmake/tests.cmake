@@ -2,8 +2,9 @@
 # Three kinds of tests, all run by ctest:
 #   unit.FOLDER    the *_test.cc of a folder of src/ (or cmd/), one Google Test program
 #   script.NAME    tests/scripts/NAME.sh BUILD_DIR; exit 77 means skipped, with the reason printed
-#   fuzzers        (target, preset fuzz) one libFuzzer program a *_fuzz.cc; tools/fuzz runs them
+#   fuzzers        (a target of preset asan-ubsan) one libFuzzer program a *_fuzz.cc, for tools/fuzz
 enable_testing()
+set(timed ${CMAKE_SOURCE_DIR}/tools/timed)  # what each takes is noted (tools/check)
 
 # --- unit tests
 add_custom_target(unit_tests)
@@ -52,9 +53,11 @@ if(GTest_FOUND)
     target_link_libraries(${folder}_test PRIVATE ${tested} GTest::gtest_main)
     target_compile_options(${folder}_test PRIVATE ${test_options})
     target_precompile_headers(${folder}_test REUSE_FROM pb_test_headers)
+    pb_unity(${folder}_test ${tests_of_${folder}})
     set_target_properties(${folder}_test PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    add_test(NAME unit.${folder} COMMAND ${folder}_test --gtest_brief=1
+    add_test(NAME unit.${folder}
+      COMMAND ${timed} unit.${folder} $<TARGET_FILE:${folder}_test> --gtest_brief=1
       WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     set_tests_properties(unit.${folder} PROPERTIES LABELS unit TIMEOUT 600)
     add_dependencies(unit_tests ${folder}_test)
@@ -99,7 +102,8 @@ if(NOT PATCHBAY_SANITIZE)
   file(GLOB test_scripts CONFIGURE_DEPENDS tests/scripts/*.sh)
   foreach(script IN LISTS test_scripts)
     get_filename_component(name ${script} NAME_WE)
-    add_test(NAME script.${name} COMMAND bash ${script} ${CMAKE_BINARY_DIR})
+    add_test(NAME script.${name}
+      COMMAND ${timed} script.${name} bash ${script} ${CMAKE_BINARY_DIR})
     set_tests_properties(script.${name} PROPERTIES LABELS script SKIP_RETURN_CODE 77 TIMEOUT 900)
   endforeach()
   # These count on having the processors for themselves, or start many processes.

@@ -13,10 +13,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
+#include "cmd/target/running_process.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {
@@ -123,18 +123,6 @@ TracedChild::~TracedChild() {
   ::kill(pid_, SIGKILL);
   reap(0);
 }
-
-namespace {
-
-// Also of a zombie.
-std::string comm_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::string name;
-  std::getline(file, name);
-  return name;
-}
-
-}  // namespace
 
 bool TracedChild::reap(int flags) {
   pid_t result;

@@ -233,7 +233,7 @@ std::string SourceProbes::shown_place(uint64_t address) const {
 
 // The program is searched for @SYM first. So a library's own variable is found only by its place in
 // the file.
-AddressText SourceProbes::address_text(bool by_file) const {
+TextOfAddress SourceProbes::address_text(bool by_file) const {
   return [this, by_file](uint64_t address) -> std::optional<std::string> {
     uint64_t offset = 0;
     if (by_file) {

@@ -98,7 +98,7 @@ class SourceProbes {
   bool can_name(const Site& site, bool on_return) const;
   std::string place_text(const Site& site, bool by_file) const;
   std::string shown_place(uint64_t address) const;
-  AddressText address_text(bool by_file) const;
+  TextOfAddress address_text(bool by_file) const;
   ValueNamesCache value_names_;
   Result<Arguments> arguments_of(const ProbeRequest& request, const Site& site, bool by_file,
                                  DerivedProbe* probe);

@@ -415,7 +415,7 @@ std::string start_text(const LoadChain& chain) {
 
 // `steps`: what is added before each load, at least one.
 Result<std::string> loads_text(const LoadChain& chain, std::vector<int64_t> steps,
-                               const AddressText& address_text) {
+                               const TextOfAddress& address_text) {
   std::string text = start_text(chain);
   bool is_address =
       chain.start == LoadChain::Start::kAddress || chain.start == LoadChain::Start::kConstant;
@@ -519,7 +519,7 @@ Where pointee_of(DebugInfo& info, const ProbePoint& point, const Where& pointer)
   return value.kind == Where::Kind::kNowhere ? value : Where::nowhere(kComputed);
 }
 
-Result<std::string> fetch_text(const Where& where, const AddressText& address_text) {
+Result<std::string> fetch_text(const Where& where, const TextOfAddress& address_text) {
   const LoadChain& chain = where.chain;
   std::vector<int64_t> steps = chain.loads;
   if (where.kind == Where::Kind::kMemory) {

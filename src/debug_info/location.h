@@ -90,8 +90,8 @@ Where part_of(const Where& whole, uint64_t offset, uint64_t size);
 Where pointee_of(DebugInfo& info, const ProbePoint& point, const Where& pointer);
 
 // `address_text` writes "@SYM+OFF" for an address of the object; nothing when there is no way.
-using AddressText = std::function<std::optional<std::string>(uint64_t address)>;
+using TextOfAddress = std::function<std::optional<std::string>(uint64_t address)>;
 // "+8(%sp)", "@counter+4", "%di", "\\42" … of kMemory and kValue; an error says why not.
-Result<std::string> fetch_text(const Where& where, const AddressText& address_text);
+Result<std::string> fetch_text(const Where& where, const TextOfAddress& address_text);
 
 }  // namespace patchbay

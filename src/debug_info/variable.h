@@ -42,7 +42,7 @@ struct FetchArgument {
 class VariableReader {
  public:
   VariableReader(DebugInfo& info, const UnitIndex& index, const ProbePoint& point,
-                 AddressText address_text)
+                 TextOfAddress address_text)
       : info_(info), index_(index), point_(point), address_text_(std::move(address_text)) {}
 
   // Parameters and locals of the innermost function, inner scopes first; each name once.
@@ -81,7 +81,7 @@ class VariableReader {
   DebugInfo& info_;
   const UnitIndex& index_;
   ProbePoint point_;
-  AddressText address_text_;
+  TextOfAddress address_text_;
 };
 
 }  // namespace patchbay

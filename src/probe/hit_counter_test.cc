@@ -15,6 +15,7 @@
 #include <csignal>
 #include <ctime>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <functional>
 #include <random>
 
 #include "ring_buffer/ring_model.h"

@@ -7,6 +7,7 @@
 #endif
 
 #include <cstring>
+#include <optional>
 
 #include <gtest/gtest.h>
 
