@@ -251,8 +251,7 @@ Result<bool> AllThreads::seize_new() {
   std::sort(fresh.begin(), fresh.end());
   if (threads_.empty()) since_ns_ = monotonic_ns();
   for (const auto& [rank, tid] : fresh) {
-    const Status seized =
-        trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(PTRACE_O_TRACEEXEC), "trace");
+    const Status seized = seize(pid_, tid, PTRACE_O_TRACEEXEC);
     if (!seized.ok()) {
       if (has_ended(pid_, tid)) continue;
       return seized.error();

@@ -47,7 +47,7 @@ Result<std::unique_ptr<StoppedThread>> StoppedThread::stop(const Target& target,
                                                            int timeout_ms) {
   std::unique_ptr<StoppedThread> thread(new StoppedThread(target, tid));
   constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC;
-  const Status seized = trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(kOptions), "trace");
+  const Status seized = seize(target.pid(), tid, kOptions);
   if (!seized.ok() && has_ended(target.pid(), tid))
     return user_error(ESRCH, thread_name(tid) + " has ended");
   if (!seized.ok() && !is_traced_by_us(tid)) return seized.error();

@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csetjmp>
 #include <cstring>
 #include <functional>
@@ -221,6 +222,24 @@ TEST(StoppedThread, WithoutTheRepairEpollWaitFails) {
   EXPECT_EQ(child.status(), 0);
   EXPECT_EQ(child.shared().result, -1);
   EXPECT_EQ(child.shared().error, EINTR);
+}
+
+// Who joins a tracer is woken before the kernel lets its tracees go.
+TEST(StoppedThread, AThreadOfOursThatIsEndingIsWaitedFor) {
+  Child child([](Shared* shared) { return epoll_one(shared, -1); });
+  child.wait_until_it_waits();
+  std::atomic<bool> traces{false};
+  std::thread earlier([&] {
+    EXPECT_EQ(::ptrace(PTRACE_SEIZE, child.pid(), 0, 0), 0);
+    traces = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  });
+  while (!traces) std::this_thread::yield();
+  const Target target = target_of(child.pid());
+  EXPECT_TRUE(StoppedThread::stop(target, child.pid(), 1000).ok());
+  earlier.join();
+  child.let_it_end();
+  expect_unseen(child, 1);
 }
 
 TEST(StoppedThread, ASleepKeepsItsTime) {

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
+#include "attach/proc_text.h"
 #include "base/unique_fd.h"
 
 namespace patchbay::attach {
@@ -117,6 +120,24 @@ Status trace(int request, pid_t tid, uint64_t address, void* data, const char* w
                data) < 0)
     return sys_error(std::string(what) + " " + thread_name(tid), errno);
   return {};
+}
+
+Status seize(pid_t pid, pid_t tid, long options) {
+  constexpr int kTries = 1000;
+  for (int i = 0;; i++) {
+    Status seized = trace(PTRACE_SEIZE, tid, 0, reinterpret_cast<void*>(options), "trace");
+    if (seized.ok() || seized.error().errno_value != EPERM || i == kTries) return seized;
+    if (has_ended(pid, tid)) return seized;
+    const std::string status = read_text("/proc/" + std::to_string(pid) + "/task/" +
+                                         std::to_string(tid) + "/status")
+                                   .value_or("");
+    const std::string tracer = status_field(status, "TracerPid");
+    // "0": it has been let go meanwhile.
+    const bool is_our_other = tracer != std::to_string(::gettid()) &&
+                              ::access(("/proc/self/task/" + tracer).c_str(), F_OK) == 0;
+    if (tracer.empty() || (tracer != "0" && !is_our_other)) return seized;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 Status get_registers(pid_t tid, user_regs_struct* registers) {

@@ -4,7 +4,7 @@
 // nesting, recursion, threads, an exception through two traced frames, longjmp, and two calls that
 // are open when exit() ends it. Prints "NAME CALLS" for each function.
 //
-//   graph_calls [stay]     stay: goes on calling until its input ends
+//   graph_calls [stay [N]]     stay: goes on calling until its input ends, N times a millisecond
 #include <poll.h>
 #include <unistd.h>
 
@@ -90,10 +90,10 @@ CALL int calls_outer(int status) {
   return status + 1;
 }
 
-static void stay() {
+static void stay(int times) {
   pollfd input{STDIN_FILENO, POLLIN, 0};
   while (::poll(&input, 1, 1) == 0)
-    for (int i = 0; i < 100; ++i) calls_middle(i);
+    for (int i = 0; i < times; ++i) calls_middle(i);
 }
 
 int main(int argc, char** argv) {
@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 2; ++i) calls_set(i);
   one.join();
   two.join();
-  if (argc > 1 && std::strcmp(argv[1], "stay") == 0) stay();
+  if (argc > 1 && std::strcmp(argv[1], "stay") == 0) stay(argc > 2 ? std::atoi(argv[2]) : 100);
   calls_outer(0);
 }

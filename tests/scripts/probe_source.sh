@@ -23,10 +23,12 @@ derive() {
       while read -r line; do
         "$patchbay" probe -x "$program" -n "$function:$line" \$vars 2>/dev/null
         for expression in $expressions; do
-          "$patchbay" probe -x "$program" -n "$function:$line" "v=$expression" 2>/dev/null |
-            sed "s|\$|\tv=$expression|"
+          echo "v=$expression"  # for awk, which is started once for all of the definitions
+          "$patchbay" probe -x "$program" -n "$function:$line" "v=$expression" 2>/dev/null
         done
-      done
+        echo
+      done | awk '/^(v=.*)?$/ { expression = $0; next }
+                  { print expression == "" ? $0 : $0 "\t" expression }'
   done | grep -vE ':main[+ ]'
 }
 

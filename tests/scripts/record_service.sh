@@ -27,10 +27,11 @@ those_of() {
   fi
 }
 
-# record FILE WORD… : in the background, until it says that it records. Sets recorder.
+# record FILE WORD… : in the background, until it says that it records. Sets recorder. It does not
+# get the input of psql (descriptor 5): psql's connection would last as long as the recorder.
 record() {
   rm -f "$1" record.err
-  "$patchbay" record -o "$@" 2>record.err &
+  "$patchbay" record -o "$@" 2>record.err 5>&- &
   recorder=$!
   started $recorder
   wait_for 60 grep -qE 'Ctrl-C ends the recording|patchbay record: ' record.err ||

@@ -43,12 +43,12 @@ record() {
     fail "$file: $(cat record.err)"
 }
 record whole.dat -b 16M -e 'outer(int n, string text)' -e 'leaf(int n, string text)' \
-  -- ./calls 10000
-record lost.dat -b 64K -e 'outer(int n, string text)' -e 'leaf(int n, string text)' \
-  -- ./calls 60000
-record dropped.dat -b 64K --mode drop -e 'leaf(int n, string text)' -- ./calls 60000
-record graph.dat -b 16M -t function_graph -l outer -l leaf -- ./calls 6000
-record shop.dat -b 16M -e shop -- "$examples/static_events" 60000
+  -- ./calls 2500
+record lost.dat -b 16K -e 'outer(int n, string text)' -e 'leaf(int n, string text)' \
+  -- ./calls 4000
+record dropped.dat -b 16K --mode drop -e 'leaf(int n, string text)' -- ./calls 6000
+record graph.dat -b 16M -t function_graph -l outer -l leaf -- ./calls 2000
+record shop.dat -b 16M -e shop -- "$examples/static_events" 25000
 check "they are merged" "$patchbay" merge -o merged.dat whole.dat lost.dat dropped.dat shop.dat \
   >/dev/null 2>&1
 cp merged.dat damaged.dat

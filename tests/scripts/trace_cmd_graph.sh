@@ -106,45 +106,49 @@ if ! [[ -r /dev/fuse && -w /dev/fuse ]] || ! unshare -m true 2>/dev/null; then
   finish
 fi
 mkfifo input
-LD_PRELOAD=$agent "$program" stay <input >live.own 2>live.err &
+LD_PRELOAD=$agent "$program" stay 10 <input >live.own 2>live.err &
 pid=$!
 started $pid
 exec 7>input
 wait_for 20 "$patchbay" cat $pid current_tracer || fail "the process has no agent"
 tc() { timeout 60 "$patchbay" with-tracefs $pid -- trace-cmd "$@"; }
 quietly() { "$@" >log 2>&1 || { cat log; false; }; }
-names() { calls <theirs.txt | awk '$2 == ">" { print $4 }' | sort -u | tr '\n' ' '; }
-levels() { calls <theirs.txt | awk '$2 == ">" { print $3 }' | sort -un | tr '\n' ' '; }
-recorded() { trace-cmd report -i t.dat 2>/dev/null >theirs.txt; }
+names() { awk '$2 == ">" { print $4 }' theirs.calls | sort -u | tr '\n' ' '; }
+levels() { awk '$2 == ">" { print $3 }' theirs.calls | sort -un | tr '\n' ' '; }
+recorded() {
+  trace-cmd report -i t.dat 2>/dev/null >theirs.txt
+  calls <theirs.txt >theirs.calls
+}
 
 check "record -p function_graph" quietly tc record --compression none -p function_graph \
-  -l calls_middle -l calls_leaf -o t.dat sleep 1
+  -l calls_middle -l calls_leaf -o t.dat sleep 0.2
 recorded
 same "only what was asked for" "calls_leaf calls_middle " "$(names)"
 same "nested" "0 1 " "$(levels)"
 alike "trace-cmd's own file" t.dat
 same "the tracer is off again" nop "$("$patchbay" cat $pid current_tracer)"
-check "record -n" quietly tc record -p function_graph -l 'calls_*' -n calls_leaf -o t.dat sleep 1
+check "record -n" quietly tc record -p function_graph -l 'calls_*' -n calls_leaf -o t.dat sleep 0.2
 recorded
 same "without calls_leaf" 0 "$(grep -c calls_leaf theirs.txt)"
 has "but with the others" "$(names)" calls_middle
 check "record -g --max-graph-depth" quietly tc record -p function_graph -l 'calls_*' \
-  -g calls_middle --max-graph-depth 1 -o t.dat sleep 1
+  -g calls_middle --max-graph-depth 1 -o t.dat sleep 0.2
 recorded
 same "-g and --max-graph-depth" "calls_middle / 0 " "$(names)/ $(levels)"
 check "record -O" quietly tc record -p function_graph -l calls_leaf -O funcgraph-tail \
-  -O nofuncgraph-duration -o t.dat sleep 1
+  -O nofuncgraph-duration -o t.dat sleep 0.2
 recorded
 same "calls with options" "calls_leaf " "$(names)"
 check "record -p function" quietly tc record -p function -l 'calls_*' -n calls_leaf -o t.dat \
-  sleep 1
-has "functions" "$(trace-cmd report -i t.dat 2>/dev/null)" ' function: +calls_middle'
-same "but for -n" 0 "$(trace-cmd report -i t.dat 2>/dev/null | grep -c calls_leaf)"
+  sleep 0.2
+report=$(trace-cmd report -i t.dat 2>/dev/null)
+has "functions" "$report" ' function: +calls_middle'
+same "but for -n" 0 "$(grep -c calls_leaf <<<"$report")"
 check "record --func-stack" quietly tc record -p function -l calls_leaf --func-stack -o t.dat \
-  sleep 1
+  sleep 0.2
 has "stacks" "$(trace-cmd report -i t.dat 2>/dev/null)" '=> calls_middle'
 check "record -B" quietly tc record -B blue -p function -l calls_middle -B red -p function_graph \
-  -l calls_leaf -o t.dat sleep 1
+  -l calls_leaf -o t.dat sleep 0.2
 report=$(trace-cmd report -i t.dat 2>/dev/null)
 has "one tracer in an instance" "$report" 'blue: .* function: +calls_middle'
 has "another in the other" "$report" 'red: .* funcgraph_entry: .*calls_leaf\(\);'
