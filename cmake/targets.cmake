@@ -32,12 +32,14 @@ if(PATCHBAY_WERROR)
 endif()
 if(PATCHBAY_SANITIZE)
   add_library(pb_sanitize INTERFACE)
+  # Not of a target that says PB_UNSANITIZED.
+  set(sanitized $<NOT:$<BOOL:$<TARGET_PROPERTY:PB_UNSANITIZED>>>)
   target_compile_options(pb_sanitize INTERFACE
-    -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer
+    $<${sanitized}:-fsanitize=${PATCHBAY_SANITIZE}> -fno-omit-frame-pointer
     $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>  # fences: used where TSan need not follow them
     # ASan sees what a null pointer is used for, and RTTI is a quarter of the code then. A program's
     # signal handler is called with three arguments whatever its type, as the kernel does.
-    $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=vptr,null,function>)
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,${sanitized}>:-fno-sanitize=vptr,null,function>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND PATCHBAY_SANITIZE MATCHES "address")
     target_compile_definitions(pb_sanitize INTERFACE __SANITIZE_ADDRESS__=1)  # as GCC says it
   endif()
