@@ -133,9 +133,7 @@ Status seize(pid_t pid, pid_t tid, long options) {
                                    .value_or("");
     const std::string tracer = status_field(status, "TracerPid");
     // "0": it has been let go meanwhile.
-    const bool is_our_other = tracer != std::to_string(::gettid()) &&
-                              ::access(("/proc/self/task/" + tracer).c_str(), F_OK) == 0;
-    if (tracer.empty() || (tracer != "0" && !is_our_other)) return seized;
+    if (tracer.empty() || tracer == std::to_string(::gettid())) return seized;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

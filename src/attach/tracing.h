@@ -19,9 +19,10 @@ std::string thread_name(pid_t tid);
 
 // One request of ptrace(). `what`: "read the registers of" …
 Status trace(int request, pid_t tid, uint64_t address, void* data, const char* what);
-// PTRACE_SEIZE of a thread of `pid` with these PTRACE_O_ options. A thread of ours that has traced
-// it and is just ending (own_thread.h) still does so for a moment: who joins it is woken before its
-// tracees are let go. Waits for that, a second at most.
+// PTRACE_SEIZE of a thread of `pid` with these PTRACE_O_ options. A thread of ours, or of another
+// tool, that has traced it and is just ending (own_thread.h) still does so for a moment: who joins
+// it is woken before its tracees are let go. Waits for that, a second at most: a process that
+// somebody traces for longer was refused before (may_attach.h).
 Status seize(pid_t pid, pid_t tid, long options);
 Status get_registers(pid_t tid, user_regs_struct* registers);  // ENOEXEC: it runs 32-bit code
 Status set_registers(pid_t tid, const user_regs_struct& registers);
