@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Precompiled standard headers: they are two thirds of what the compiler reads. Only a matter of
-# time: every file includes what it uses, and preset clang builds the product without them to see
+# time: every file includes what it uses, and preset bench builds the product without them to see
 # that it does. The tests always have them.
 option(PATCHBAY_PRECOMPILE "standard headers are compiled once a library" ON)
 

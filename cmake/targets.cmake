@@ -82,7 +82,7 @@ add_library(pb_core STATIC ${core_sources})
 target_link_libraries(pb_core PUBLIC pb_options pb_san pb_hot Threads::Threads
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:PB_ENCLOSES_ZYDIS>>>:Zydis::Zydis>)
 pb_precompile(pb_core)
-pb_unity(pb_core ${core_sources})
+pb_unity(pb_core)
 # Each function in a section of its own: the linker drops those that nothing needs, and lays those
 # of the agent's start beside each other (cmake/start_order.cmake).
 set(function_sections $<$<NOT:$<CONFIG:Debug>>:-ffunction-sections>)
@@ -105,7 +105,7 @@ target_include_directories(patchbay_agent PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 target_compile_options(patchbay_agent PRIVATE ${function_sections})
 pb_precompile(patchbay_agent)
-pb_unity(patchbay_agent ${agent_sources})
+pb_unity(patchbay_agent)
 target_link_options(patchbay_agent PRIVATE
   # Options stand before all objects. Of an inline function that several objects have the linker
   # takes the first: that of the probe path, which is built for general registers only and without
@@ -139,7 +139,7 @@ list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
 target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
 pb_precompile(pb_debug_info)
-pb_unity(pb_debug_info ${debug_info_sources})
+pb_unity(pb_debug_info)
 
 # --- recordings for other programs: the tool's
 file(GLOB_RECURSE export_sources CONFIGURE_DEPENDS src/export/*.cc)
@@ -147,7 +147,7 @@ list(FILTER export_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_export STATIC ${export_sources})
 target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::SQLITE)
 pb_precompile(pb_export)
-pb_unity(pb_export ${export_sources})
+pb_unity(pb_export)
 
 # --- recordings for databases: the tool's
 file(GLOB ship_sources CONFIGURE_DEPENDS src/ship/*.cc)
@@ -156,7 +156,7 @@ add_library(pb_ship STATIC ${ship_sources})
 target_include_directories(pb_ship PRIVATE ${CURL_INCLUDE_DIRS})
 target_link_libraries(pb_ship PUBLIC pb_export)
 pb_precompile(pb_ship)
-pb_unity(pb_ship ${ship_sources})
+pb_unity(pb_ship)
 
 # --- into a running process: the tool's
 file(GLOB attach_sources CONFIGURE_DEPENDS src/attach/*.cc src/attach/*.S)
@@ -167,7 +167,7 @@ add_dependencies(pb_attach asm_offsets)
 target_include_directories(pb_attach PRIVATE
   $<$<COMPILE_LANGUAGE:ASM>:${CMAKE_BINARY_DIR}/generated>)
 pb_precompile(pb_attach)
-pb_unity(pb_attach ${attach_sources})
+pb_unity(pb_attach)
 
 # --- the tool
 file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS cmd/*.cc)
@@ -193,8 +193,8 @@ endforeach()
 target_compile_options(pb_tool PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 pb_precompile(pb_tool)
 pb_precompile(pb_reading)
-pb_unity(pb_tool ${tool_sources})
-pb_unity(pb_reading ${reading_sources})
+pb_unity(pb_tool)
+pb_unity(pb_reading)
 add_executable(patchbay cmd/main.cc)
 target_link_libraries(patchbay PRIVATE pb_tool)
 

@@ -3,8 +3,9 @@
 # into the same headers and templates of the library, again and again.
 #
 # A group is of one folder, so that a changed file costs some seconds. No two of its sources define
-# the same name: neither may find the other's. A source still includes what it uses; preset bench,
-# which compiles each alone, finds what does not.
+# the same name: neither may find the other's. Names are read when cmake configures, as tools/build
+# does each time. A source still includes what it uses; preset bench, which compiles each alone,
+# finds what does not.
 option(PATCHBAY_UNITY "sources are compiled in groups of a folder" ON)
 set(unity_bytes 60000)  # of source in a group: 5 to 10 s
 
@@ -35,13 +36,14 @@ function(pb_defined_names source names)
   set(${names} "${found}" PARENT_SCOPE)
 endfunction()
 
-# pb_unity(TARGET SOURCE…): the C++ among these sources of this target is compiled in groups.
+# pb_unity(TARGET): the C++ among the sources that the target has now is compiled in groups.
 function(pb_unity target)
   if(NOT PATCHBAY_UNITY)
     return()
   endif()
+  get_target_property(sources ${target} SOURCES)
   set(groups "")
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS sources)
     if(NOT source MATCHES "\\.cc$")
       continue()
     endif()

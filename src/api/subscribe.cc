@@ -72,7 +72,7 @@ bool is_float(const EventField& field) {
          (field.type == "float" || field.type == "double");
 }
 
-int no_subscribed_event(std::string_view system, std::string_view event) {
+int no_event(std::string_view system, std::string_view event) {
   return refuse(user_error(
       EINVAL, "There is no event " + std::string(system) + ":" + std::string(event) + "."));
 }
@@ -125,7 +125,7 @@ int patchbay_subscribe_with(const char* instance, const char* system, const char
     if (!array)
       return refuse(user_error(ENOENT, "There is no instance \"" + std::string(instance) + "\"."));
     LiveEvent* found = sees(*array, system) ? agent.registry->find_event(system, event) : nullptr;
-    if (!found) return no_subscribed_event(system, event);
+    if (!found) return no_event(system, event);
     return subscribe(agent, *array, found, filter ? filter : "",
                      reinterpret_cast<uint64_t>(callback), reinterpret_cast<uint64_t>(data), flags,
                      subscription);
@@ -164,7 +164,7 @@ int patchbay_find_field(const char* system, const char* event, const char* name,
   return change([&](Agent& agent) {
     if (!system || !event || !name || !field) return -EINVAL;
     const LiveEvent* found = agent.registry->find_event(system, event);
-    if (!found) return no_subscribed_event(system, event);
+    if (!found) return no_event(system, event);
     const EventField* place = find_field(found->call, name);
     if (!place) return no_field(found->call, name);
     *field = {place->offset, place->size, kind_of(*place), place->is_signed, is_float(*place), {}};
