@@ -86,6 +86,9 @@ if(GTest_FOUND)
       add_dependencies(attach_test attach_${library})
     endforeach()
   endif()
+  if(TARGET agent_test)
+    target_sources(agent_test PRIVATE src/agent/last_error.cc)
+  endif()
   # Of the API what needs no agent.
   if(TARGET api_test)
     target_sources(api_test PRIVATE src/api/dynevent.cc src/api/synth_commands.cc
