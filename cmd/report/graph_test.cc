@@ -274,7 +274,8 @@ TEST(ReplayLines, OffTheCpu) {
     ReplayLines lines(options, [out](const std::string& line) { *out += line; });
     CallPairing pairing(&lines, &times);
     for (const GraphRecord& record : records("0 m;1 a;-1 a 700;1 p;-1 p 900;-0 m 5000")) {
-      if (record.ns == 1002000) lines.off_cpu(7, 1001300, 400, "S");
+      if (record.ns == 1002000) lines.off_cpu(7, 1001300, {400, true}, "S");
+      if (record.ns == 1004000) lines.off_cpu(7, 1003500, {500, false}, "R");
       pairing.take(record);
     }
     pairing.finish();
@@ -284,6 +285,7 @@ TEST(ReplayLines, OffTheCpu) {
             "                         [     7] | main() {\n"
             "                         [     7] |   /* off the CPU for 0.400 us: S */\n"
             "  0.700 us    0.700 us   [     7] |   shop::add();\n"
+            "                         [     7] |   /* off the CPU for 0.500 us?: R */\n"
             "  0.900 us    0.900 us   [     7] |   parse();\n"
             "  5.000 us    4.600 us?  [     7] | } /* main */\n");
   EXPECT_NE(json.find("\"kind\": \"off_cpu\", \"instance\": \"\", \"ts\": 0.001001300, \"tid\": 7, "

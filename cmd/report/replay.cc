@@ -53,7 +53,8 @@ constexpr Option kOptions[] = {
          "have ts, tid, depth, function and duration_ns (but begin), call with its arguments "
          "(but end), retval when it was recorded, and remark when they are not whole. "
          "With sched:sched_switch in the recording ends have on_cpu_ns and off_cpu_ns, and "
-         "off_cpu_unsure when switches are missing; off_cpu has duration_ns and state.",
+         "off_cpu_unsure when switches are missing; off_cpu has duration_ns and state, and "
+         "off_cpu_unsure when its end is missing.",
      .id = kJson},
     {.name = "filter", .argument = "FUNC", .id = 'F', .kind = Option::Kind::kOldSpelling},
     {.letter = 't',
@@ -175,12 +176,20 @@ class OffCpuLines {
     const auto [known, is_first] = next_.try_emplace(record.tid, 0);
     size_t& next = known->second;
     while (is_first && next < spans.size() && spans[next].from_ns < record.ns) next++;
-    for (; next < spans.size() && spans[next].until_ns <= record.ns; next++)
-      lines_->off_cpu(record.tid, spans[next].from_ns, spans[next].until_ns - spans[next].from_ns,
+    for (; next < spans.size() && spans[next].from_ns < record.ns; next++)
+      lines_->off_cpu(record.tid, spans[next].from_ns, share_of(spans[next], record),
                       source_.off_cpu_state(spans[next]));
   }
 
  private:
+  // Who writes a record is on the CPU: a span that goes on beyond it has its end missing.
+  OffCpuShare share_of(const OffCpuSpan& span, const GraphRecord& record) const {
+    const uint64_t until_ns = std::min(span.until_ns, record.ns);
+    OffCpuShare share = source_.off_cpu()->within(record.tid, span.from_ns, until_ns);
+    share.is_sure = share.is_sure && span.until_ns <= record.ns;
+    return share;
+  }
+
   const GraphSource& source_;
   ReplayLines* lines_;
   std::unordered_map<int32_t, size_t> next_;  // span

@@ -47,8 +47,8 @@ std::string ReplayLines::text_of(const Shown& shown) const {
       if (remark.starts_with(", ")) remark.erase(0, 1);
       return line + shown.text + (remark.empty() ? ";\n" : "; /*" + remark + " */\n");
     case Kind::kOffCpu:
-      return line + "/* off the CPU for " + std::string(trim(time_text(shown.duration_ns))) + ": " +
-             shown.text + " */\n";
+      return line + "/* off the CPU for " + std::string(trim(time_text(shown.off.off_ns))) +
+             (shown.off.is_sure ? ": " : "?: ") + shown.text + " */\n";
     default:
       return line + "/* " + shown.text + " */\n";
   }
@@ -88,8 +88,9 @@ std::string ReplayLines::json_of(const Shown& shown) const {
   json += place;
   if (shown.kind == Kind::kEvent) return json + ", \"text\": " + json_quote(shown.text) + "}\n";
   if (shown.kind == Kind::kOffCpu)
-    return json + ", \"duration_ns\": " + std::to_string(shown.duration_ns) +
-           ", \"state\": " + json_quote(shown.text) + "}\n";
+    return json + ", \"duration_ns\": " + std::to_string(shown.off.off_ns) +
+           ", \"state\": " + json_quote(shown.text) +
+           (shown.off.is_sure ? "}\n" : ", \"off_cpu_unsure\": true}\n");
   json += ", \"function\": " + json_quote(options_.name_of(shown.func));
   if (shown.kind != Kind::kEnd) json += ", \"call\": " + json_quote(shown.text);
   json += end_members(shown);
@@ -218,13 +219,13 @@ void ReplayLines::event(int32_t tid, uint64_t ns, const std::string& text) {
   aside(std::move(shown));
 }
 
-void ReplayLines::off_cpu(int32_t tid, uint64_t ns, uint64_t duration_ns,
+void ReplayLines::off_cpu(int32_t tid, uint64_t ns, OffCpuShare share,
                           const std::string& state) {
   Shown shown;
   shown.kind = Kind::kOffCpu;
   shown.tid = tid;
   shown.ns = ns;
-  shown.duration_ns = duration_ns;
+  shown.off = share;
   shown.text = state;
   aside(std::move(shown));
 }

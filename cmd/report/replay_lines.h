@@ -42,7 +42,7 @@ struct ReplayOptions {
   bool off_cpu = false;  // calls have the time that they were on the CPU
   // Objects of JSON instead, a line each: what kind (begin, end, call: both; event, remark), ts,
   // tid, depth; function of calls, and call with its arguments; text of the others. Off the CPU
-  // (kind off_cpu) there are duration_ns and state.
+  // (kind off_cpu) there are duration_ns, state, and whether that is not sure.
   bool json = false;
   std::string instance;  // of these objects
 };
@@ -63,7 +63,7 @@ class ReplayLines : public CallSink {
   // Something that happened in a thread, between its calls.
   void event(int32_t tid, uint64_t ns, const std::string& text);
   // A thread came back: since `ns` it was off the CPU, in this state.
-  void off_cpu(int32_t tid, uint64_t ns, uint64_t duration_ns, const std::string& state);
+  void off_cpu(int32_t tid, uint64_t ns, OffCpuShare share, const std::string& state);
   // Something about the whole recording.
   void remark(const std::string& text);
   void finish();
@@ -91,7 +91,7 @@ class ReplayLines : public CallSink {
     std::string text;       // "f(n=1)"; of events and remarks: the text; of kOffCpu: the state
     bool has_time = false;  // of an end
     uint64_t duration_ns = 0;
-    OffCpuShare off = {};
+    OffCpuShare off = {};  // of kOffCpu: how long, and whether that is sure
     CallEnd how = CallEnd::kReturned;
     const GraphRecord* exit = nullptr;
   };
