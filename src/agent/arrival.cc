@@ -406,6 +406,9 @@ void fall_asleep(Agent* agent) {
   agent->triggers->leave();
   remove_directory(agent);
   agent->symbols->drop_caches();
+  // No thread looks at these: they are the control thread's. What threads may be late with stays.
+  agent->tracers->forget_all();
+  agent->patcher->drop_caches();
 }
 
 // False: a tool has taken some of them back.

@@ -3,7 +3,9 @@
 // Memory of the agent's own code, in a program that may have none left (RLIMIT_AS, a full control
 // group) and lives with that. Three steps, so that we never end it:
 //
-//   malloc()        as long as the program has memory
+//   malloc()        as long as the program has memory; large blocks are mappings of their own, so
+//                   that what a large program's functions took goes back to the system, and lies
+//                   nowhere between the program's blocks
 //   the reserve     small blocks: the agent goes on for a while, and its functions at exit, fork
 //                   and the end of a thread, which cannot report an error, do their work
 //   bad_alloc       large blocks, or the reserve is used up. Every function by which the program or
@@ -16,20 +18,28 @@
 // is one word that changes by compare-and-swap; the last block that comes back makes all of it free
 // again.
 //
+//   a large block   | mark ^ address | size of the mapping | what was asked for …
+//                   ^ of a page                            ^ 16 bytes into the page
+//
 // What has to be aligned more is a piece of a larger block of these: a program that has a malloc()
 // of its own need not have an aligned_alloc(), and its free() does not know libc's blocks.
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <new>
 
 #include "agent/agent.h"
+#include "base/raw_syscall.h"
 
 extern "C" {
 void* __real_malloc(size_t size);
 void* __real_calloc(size_t count, size_t size);
 void* __real_realloc(void* memory, size_t size);
 void __real_free(void* memory);
+void __wrap_free(void* memory);
 }
 
 namespace patchbay {
@@ -82,6 +92,35 @@ size_t size_in_reserve(const void* memory) {
   return *reinterpret_cast<const uint32_t*>(block) - kHead;
 }
 
+constexpr size_t kLarge = 64 * 1024, kPage = 4096;
+constexpr uint64_t kMark = 0x9d1f6a3b5ce84207;  // of no meaning
+
+struct LargeHead {
+  uint64_t mark;
+  uint64_t whole;
+};
+static_assert(sizeof(LargeHead) == kHead);
+
+void* take_large(size_t size) {
+  const uint64_t whole = (size + kHead + kPage - 1) & ~uint64_t{kPage - 1};
+  if (size < kLarge || whole < size) return nullptr;
+  const long made = raw_syscall(SYS_mmap, 0, long(whole), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (made < 0 && made > -long{kPage}) return nullptr;
+  auto* const head = reinterpret_cast<LargeHead*>(made);
+  *head = {kMark ^ uint64_t(made), whole};
+  return head + 1;
+}
+
+// Null: another block. Its page is there: that of the first byte is looked at.
+LargeHead* large_head(void* memory) {
+  if (reinterpret_cast<uintptr_t>(memory) % kPage != kHead) return nullptr;
+  auto* const head = static_cast<LargeHead*>(memory) - 1;
+  return head->mark == (kMark ^ reinterpret_cast<uintptr_t>(head)) ? head : nullptr;
+}
+
+void give_large(LargeHead* head) { raw_syscall(SYS_munmap, long(head), long(head->whole)); }
+
 }  // namespace
 
 void say_no_memory() {
@@ -97,36 +136,38 @@ extern "C" {
 // The first call is that of the C++ runtime's constructor, for its emergency pool: at a time when a
 // tool may have enabled events of malloc already, and outside of every scope of ours.
 void* __wrap_malloc(size_t size) {
+  if (void* memory = patchbay::take_large(size)) return memory;
   patchbay::AgentScope scope;
   if (void* memory = __real_malloc(size)) return memory;
   return patchbay::take_from_reserve(size);
 }
 
 void* __wrap_calloc(size_t count, size_t size) {
-  if (void* memory = __real_calloc(count, size)) return memory;
   size_t whole;
   if (__builtin_mul_overflow(count, size, &whole)) return nullptr;
+  if (void* memory = patchbay::take_large(whole)) return memory;  // of zeros
+  if (void* memory = __real_calloc(count, size)) return memory;
   void* memory = patchbay::take_from_reserve(whole);
   return memory ? std::memset(memory, 0, whole) : nullptr;
 }
 
 void* __wrap_realloc(void* memory, size_t size) {
-  const bool is_ours = memory && patchbay::is_of_reserve(memory);
-  if (!is_ours) {
-    if (void* larger = __real_realloc(memory, size)) return larger;
-    return memory ? nullptr : patchbay::take_from_reserve(size);
-  }
-  const size_t before = patchbay::size_in_reserve(memory);
+  if (!memory) return __wrap_malloc(size);
+  const patchbay::LargeHead* const large = patchbay::large_head(memory);
+  if (!large && !patchbay::is_of_reserve(memory)) return __real_realloc(memory, size);
+  const size_t before =
+      large ? large->whole - sizeof *large : patchbay::size_in_reserve(memory);
   if (size <= before) return memory;
   void* larger = __wrap_malloc(size);
   if (!larger) return nullptr;
   std::memcpy(larger, memory, before);
-  patchbay::give_to_reserve(memory);
+  __wrap_free(memory);
   return larger;
 }
 
 void __wrap_free(void* memory) {
   if (patchbay::is_of_reserve(memory)) return patchbay::give_to_reserve(memory);
+  if (patchbay::LargeHead* head = patchbay::large_head(memory)) return patchbay::give_large(head);
   __real_free(memory);
 }
 

@@ -226,6 +226,7 @@ class LivePatcher : public Patcher {
   void set_unused(std::vector<std::pair<uint64_t, uint64_t>> ranges) override {
     unused_ = std::move(ranges);
   }
+  void drop_caches() override;
   uint64_t follow_tracer() override;
 
  private:
@@ -924,6 +925,13 @@ SiteKind LivePatcher::active_kind(uint64_t patch_address) const {
   if (text->single || text->state == SiteState::kPending)
     return is_entry ? SiteKind::kTrap : SiteKind::kProbeTrap;
   return site->host ? SiteKind::kProbeJump : site->kind;
+}
+
+void LivePatcher::drop_caches() {
+  planner_.drop_caches();
+  touched_.shrink_to_fit();
+  moved_.shrink_to_fit();
+  work_.shrink_to_fit();
 }
 
 uint64_t LivePatcher::follow_tracer() {

@@ -151,6 +151,8 @@ class Patcher {
   // Until the next call no thread runs code in these ranges: their object is being loaded. Changes
   // in them alone need not wait for threads, and leave places elsewhere that wait as they are.
   virtual void set_unused(std::vector<std::pair<uint64_t, uint64_t>>) {}
+  // Frees what can be made again: what is known of modules, and room for many changes at once.
+  virtual void drop_caches() {}
   // Where a debugger has come to the process since, int3 becomes what debuggers pass on
   // (kTrapHalt in site_table.h). How many such places there are, if nobody was told of this tracer.
   virtual uint64_t follow_tracer() { return 0; }

@@ -43,6 +43,13 @@ class SitePlanner {
   void set_optimization(bool on) { optimization_ = on; }
   bool optimization() const { return optimization_; }
   SitePlan plan_insn(Module& module, uint64_t address);
+  // What was read of modules goes, and is read again when it is needed.
+  void drop_caches() {
+    modules_.clear();
+    last_module_ = nullptr;
+    last_state_ = nullptr;
+    live_ = {};
+  }
 
  private:
   bool optimization_ = true;

@@ -7,12 +7,12 @@
 #include "patch/site_table.h"
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "arch/x86_64/decoder.h"
+#include "base/paged_list.h"
 
 namespace patchbay {
 namespace {
@@ -39,7 +39,8 @@ struct KeyBits {
 
 // Leaked on purpose: traps may arrive while static objects are destroyed.
 struct Storage {
-  std::deque<Site> sites;
+  PagedList<Site> sites;
+  PagedList<StubRecord> key_records;
   std::vector<Table*> parked;
   uint64_t keys = 0;
   std::unordered_map<uint64_t, std::vector<Site*>> blocks;  // by address / kBlock
@@ -185,8 +186,7 @@ StubRecord* key_record(Site* site, uint64_t target) {
   for (StubRecord* record = site->stubs; record; record = record->older) {
     if (record->address == target) return record;
   }
-  static auto& all = *new std::deque<StubRecord>;  // threads may be late with them: they stay
-  StubRecord* const record = &all.emplace_back();
+  StubRecord* const record = &storage().key_records.emplace_back();
   record->address = target;
   record->original = site->address;
   record->displaced = site->displaced;

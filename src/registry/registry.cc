@@ -12,6 +12,7 @@
 
 #include "base/agreed.h"
 #include "base/check.h"
+#include "base/release.h"
 #include "base/text.h"
 #include "event/ftrace_events.h"
 #include "registry/registry_impl.h"
@@ -192,9 +193,9 @@ Status Registry::remove_event(LiveEvent* event, bool force, bool keep_call) {
                             [&](const auto& owned) { return owned.get() == event; });
   if (keep_call) impl.gone_calls.insert_or_assign(event->call.id, event->call);
   // Open files still name it. Its description is not worth its memory any more.
-  event->call.fields = {};
-  event->call.common = {};
-  event->call.print_fmt = {};
+  release(&event->call.fields);
+  release(&event->call.common);
+  release(&event->call.print_fmt);
   impl.gone_events.push_back(std::move(*place));
   impl.events.erase(place);
   impl.generation++;
@@ -389,6 +390,7 @@ Status Registry::move_top(const std::string& path, const std::string& instance_d
   if (!impl.arrays.empty()) return user_error(EBUSY, "There are instances.");
   impl.options.buffer.path = path;
   impl.options.instance_directory = instance_directory;
+  impl.gone_calls.clear();  // the records of these events go with the buffer
   const Status moved = top.buffer->move_to(path, bytes);
   impl.point_to_rings(top);
   PB_TRY(moved);

@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "base/foreign_file.h"
+#include "base/release.h"
 #include "base/text.h"
 #include "symbol/debug_file.h"
 #include "symbol/landing_pads.h"
@@ -522,10 +523,10 @@ const FunctionSymbol* ElfModule::variable_around(uint64_t address) {
 void ElfModule::drop_caches() {
   loaded_ = false;
   variables_loaded_ = false;
-  variables_ = {};
+  release(&variables_);
   scans_ = 0;
-  functions_ = {};
-  name_index_ = {};
+  release(&functions_);
+  release(&name_index_);
   // The pages of files come back from the page cache when they are read again; a copy would not.
   for (FileMapping* mapping : {&file_, &debug_file_}) {
     bool is_copy = mapping == &file_ && is_copy_;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/file_stamp.h"
+#include "base/release.h"
 #include "base/text.h"
 #include "symbol/resolve.h"
 #include "symbol/symbol.h"
@@ -113,7 +114,7 @@ uint64_t ModuleTable::address_of(std::string_view symbol) {
 }
 
 void ModuleTable::drop_caches() {
-  names_ = {};
+  release(&names_);
   for (const auto& module : modules_) module->drop_caches();
 }
 

@@ -13,6 +13,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/release.h"
+
 namespace patchbay {
 
 namespace {
@@ -100,7 +102,7 @@ Places FtraceOpsTable::Impl::places_of(const FtraceOps& ops, const Functions& fu
   Places places;
   places.reserve(functions.size());
   for (DynFtrace* function : functions)
-    places.push_back(ops.on_return ? function->return_place.get() : &function->place);
+    places.push_back(ops.on_return ? function->return_place : &function->place);
   return places;
 }
 
@@ -133,7 +135,7 @@ void FtraceOpsTable::Impl::drop_refused(FtraceOps* ops) {
   std::sort(places.begin(), places.end());
   Functions out;
   std::erase_if(ops->functions, [&](DynFtrace* function) {
-    const ProbePlace* place = ops->on_return ? function->return_place.get() : &function->place;
+    const ProbePlace* place = ops->on_return ? function->return_place : &function->place;
     if (!std::binary_search(places.begin(), places.end(), place)) return false;
     out.push_back(function);
     return true;
@@ -262,6 +264,19 @@ Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash 
 
 void FtraceOpsTable::follow(FtraceOps* ops) { impl_->followed.push_back(ops); }
 void FtraceOpsTable::unfollow(FtraceOps* ops) { std::erase(impl_->followed, ops); }
+
+bool FtraceOpsTable::forget_all() {
+  const std::vector<FtraceOps*> all = impl_->all_followed();
+  const auto is_used = [](const FtraceOps* ops) {
+    return ops->registered || (ops->of_program && !(ops->filter.empty() && ops->notrace.empty()));
+  };
+  if (std::any_of(all.begin(), all.end(), is_used)) return false;
+  for (FtraceOps* ops : all) ops->filter = ops->notrace = FtraceHash();
+  release(&impl_->refused);
+  impl_->sites.forget_plans();
+  impl_->table.forget_all();
+  return true;
+}
 
 bool FtraceOpsTable::any_registered() const { return !impl_->registered.empty(); }
 

@@ -93,6 +93,9 @@ class FtraceOpsTable : public EventSource {
   // The tracers of this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;
 
+  // The table of functions, and the filters that name some, go. False: an ops is registered, or the
+  // program keeps one with a filter, and nothing has changed.
+  bool forget_all();
   // Objects came or went: the table, all hashes, and what is patched follow.
   void refresh();
 

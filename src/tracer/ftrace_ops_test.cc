@@ -141,6 +141,21 @@ TEST_F(FtraceOpsTest, TheTableHasEachEntryOnce) {
   EXPECT_EQ(table_->find(address_of(ops_three) + 1), nullptr);
 }
 
+TEST_F(FtraceOpsTest, TheTableIsMadeAnewAfterAllIsForgotten) {
+  for (int round = 0; round < 2; round++) {
+    auto one = make("one", registry_->top(), only({ops_one}));
+    ASSERT_TRUE(ops_->add(one.get()).ok());
+    EXPECT_TRUE(serves(ops_one, *one));
+    EXPECT_FALSE(ops_->forget_all()) << "it is registered";
+    EXPECT_TRUE(serves(ops_one, *one));
+    ops_->remove(one.get());
+    ASSERT_TRUE(ops_->forget_all());
+    EXPECT_FALSE(table_->is_made());
+    patcher_->drop_caches();
+    table_->refresh(nullptr, nullptr);
+  }
+}
+
 TEST_F(FtraceOpsTest, EachSeesItsOwnAndSitesArePatchedOnlyWhileWanted) {
   TraceArray* other = *registry_->create_array("other");
   auto a = make("trace", top(), only({ops_one, ops_two}));

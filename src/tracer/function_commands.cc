@@ -361,6 +361,8 @@ void FunctionCommands::Impl::drop_gone(Probe* probe) {
   std::erase_if(probe->entries, [](const auto& one) { return one.first->gone; });
 }
 
+bool FunctionCommands::any() const { return !impl_->probes.empty(); }
+
 void FunctionCommands::clear(TraceArray& array) {
   for (auto at = impl_->probes.begin(); at != impl_->probes.end();) {
     Probe* probe = (at++)->get();

@@ -34,6 +34,7 @@ class FunctionCommands {
   Status write(TraceArray& array, const FilterLine& line);
   // "func:traceoff:unlimited" … lines, the newest command first.
   std::string show(const TraceArray& array);
+  bool any() const;
   void clear(TraceArray& array);  // the instance goes
   void event_gone(const LiveEvent* event);
 

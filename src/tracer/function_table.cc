@@ -20,12 +20,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <new>
 #include <set>
 #include <unordered_map>
 
 #include "base/memory_room.h"
+#include "base/paged_list.h"
 #include "symbol/function_count.h"
 
 namespace patchbay {
@@ -91,7 +91,8 @@ struct FunctionTable::Impl {
   SymbolTable& symbols;
   Patcher& patcher;
   bool made = false;
-  std::deque<DynFtrace> storage;
+  PagedList<DynFtrace> storage;
+  PagedList<ProbePlace> return_places;
   NameArena names;
   std::vector<Range> ranges;  // in load order
   std::vector<DynFtrace*> functions;
@@ -310,6 +311,8 @@ void FunctionTable::Impl::complete() {
   symbols.drop_caches();  // lists are not worth a large program's memory
 }
 
+void FunctionTable::forget_all() { impl_ = std::make_unique<Impl>(impl_->symbols, impl_->patcher); }
+
 void FunctionTable::drop_caches() const { impl_->symbols.drop_caches(); }
 
 void FunctionTable::Impl::take_away(const Range& range, std::vector<DynFtrace*>* went) {
@@ -422,7 +425,7 @@ std::string FunctionTable::listed_name(const DynFtrace& function) {
 
 const ProbePlace& FunctionTable::plan_return(DynFtrace* function) {
   if (function->return_place) return *function->return_place;
-  function->return_place = std::make_unique<ProbePlace>();
+  function->return_place = &impl_->return_places.emplace_back();
   ProbePlace& place = *function->return_place;
   place.on_return = place.stays = true;
   place.plan = function->place.plan;

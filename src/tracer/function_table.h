@@ -28,11 +28,11 @@ namespace patchbay {
 // Redis and its libraries: 570 bytes, and then 1430 and 1790.
 inline constexpr uint64_t kPlannedBytes = 640, kTracedBytes = 1600, kTracedReturnBytes = 2048;
 
-// Stays where it is as long as the process lives, also when its object is gone.
+// Stays where it is until forget_all(), also when its object is gone.
 struct DynFtrace {
   ProbePlace place;  // of the entry; shared by all ops, which join it with events of their own
   // The same with on_return; refused where returns cannot be hooked. Null before plan_return().
-  std::unique_ptr<ProbePlace> return_place;
+  ProbePlace* return_place = nullptr;
   Module* module = nullptr;
   std::string_view name;    // as shown: demangled without parameters, or file@0xOFFSET
   uint32_t index = 0;       // in known(), as long as it is not gone; grows in the list's order
@@ -73,6 +73,8 @@ class FunctionTable {
   void look_up(const Names& names) const;
   // Null: cannot be traced.
   DynFtrace* find(uint64_t entry) const;
+  // As before the first refresh(). Nobody has a function of it.
+  void forget_all();
   // Gives back what look_up() has read.
   void drop_caches() const;
   // The functions that a symbol of exactly this name means, though they are listed by another one:

@@ -198,6 +198,8 @@ Status Profiler::set_enabled(bool on, std::optional<Functions> functions) {
   return {};
 }
 
+bool Profiler::names_functions() const { return !impl_->functions.empty(); }
+
 std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
   std::vector<Row> rows;
   if (impl_->tables.empty()) return rows;

@@ -82,6 +82,14 @@ void Tracers::refresh() {
   if (impl_->graph) impl_->graph->refresh();
 }
 
+bool Tracers::forget_all() {
+  Impl& impl = *impl_;
+  const bool is_named = (impl.commands && impl.commands->any()) ||
+                        (impl.graph && impl.graph->wants_objects()) ||
+                        (impl.profiler && impl.profiler->names_functions());
+  return !is_named && impl.ops.forget_all();
+}
+
 void Tracers::remove_array(TraceArray& array) {
   if (impl_->commands) impl_->commands->clear(array);
   auto found = impl_->arrays.find(&array);
@@ -91,8 +99,7 @@ void Tracers::remove_array(TraceArray& array) {
   impl_->ops.unfollow(ops);
   impl_->ops.forget(array);
   array.tracer = Tracer::kNop;
-  impl_->gone_arrays.push_back(std::move(found->second));
-  impl_->arrays.erase(found);
+  impl_->arrays.erase(found);  // what threads may be late with are programs, which are not its own
 }
 
 }  // namespace patchbay

@@ -39,8 +39,6 @@ struct Tracers::Impl {
   bool profiler_took_filter = false;  // it was started alone
   std::unique_ptr<StackTracer> stack_tracer;
   std::unordered_map<const TraceArray*, std::unique_ptr<ArrayTracer>> arrays;
-  // Instances that are gone: a thread may still be on its way with what their tracers point to.
-  std::vector<std::unique_ptr<ArrayTracer>> gone_arrays;
 
   // Made at the first call; not registered.
   ArrayTracer& of(TraceArray& array);

@@ -742,6 +742,42 @@ def run_group(case):
     return note
 
 
+# What `start` takes; "-B" makes an instance with a buffer of its own.
+KINDS = [["-e", "malloc(size_t size)"], ["-e", "void *p = malloc(size_t size)"],
+         ["-e", "r:behind malloc r=$retval"], ["-e", "malloc(size_t size)", "-f", "size > 3"],
+         ["-B", "one", "-b", "512", "-e", "malloc(size_t size)"],
+         ["-B", "one", "-t", "function", "-l", ":mod:libc.so*"],
+         ["-B", "one", "-t", "function_graph", "-l", ":mod:libc.so*"],
+         ["-B", "one", "-b", "64", "-t", "function_graph"], ["-t", "function"]]
+
+
+def kept(pid):
+    """What a process has of memory (kB), mappings, descriptors and threads."""
+    picture = Picture(pid)
+    memory = sum(int(picture.status[name].split()[0]) for name in ("RssAnon", "RssShmem"))
+    return memory, len(picture.maps), len(picture.fds), len(picture.masks)
+
+
+@watched
+def run_cycles(case, target):
+    """85: what is traced again and again leaves nothing more behind than it did at first."""
+    cycles = []
+    for _ in range(max(2 * ROUNDS, 6)):
+        for words in KINDS:
+            started = subprocess.run([TOOL, "start", "-p", str(target.pid), *words],
+                                     capture_output=True, text=True, check=False)
+            if started.returncode != 0:
+                raise Failed(f"start {words}: {started.stderr}")
+            case.attached += 1
+            case.detach(target)
+        cycles.append(kept(target.pid))
+    # What the program's malloc keeps of freed blocks goes up and down: the least of some cycles.
+    first, last = (min(cycle[0] for cycle in part) for part in (cycles[1:4], cycles[-3:]))
+    if cycles[-1][1:] != cycles[1][1:] or last > first + 64:
+        raise Failed(f"kB, mappings, descriptors, threads behind each cycle: {cycles}")
+    return f"{first} kB, later {last} kB"
+
+
 def run_kernel_thread(case):
     for name in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
         try:
@@ -1047,6 +1083,7 @@ def tools():
     yield Case([81], "preloaded", epoll, run=run_preloaded,
                environment={"LD_PRELOAD": BUILD + "/lib/libpatchbay.so"})
     yield Case([84], "two tools at once", epoll, run=run_two_tools)
+    yield Case([85], "traced again and again", epoll, run=run_cycles)
 
 
 def refusals():

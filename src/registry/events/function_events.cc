@@ -80,7 +80,7 @@ struct FunctionEvents::Impl {
   Patcher& patcher;
   ProbeSites& sites;
   std::vector<std::unique_ptr<FunctionEvent>> events;  // in the order defined
-  std::vector<std::unique_ptr<FunctionEvent>> parked;  // removed; a thread may run their programs
+  std::vector<FetchProgramPtr> parked;  // of those that were removed; a thread may run them
   std::vector<std::string> errors;
   std::unordered_map<uint64_t, const CallArguments*> arguments;  // by the function's address
   uint64_t seen_changes = 0;                                     // of the symbol table
@@ -328,11 +328,9 @@ Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   std::vector<const ProbePlace*> places;
   add_places(*event, &places);
   sites.leave(event->live, places);
-  event->live = nullptr;
   std::erase_if(arguments, [&](const auto& one) { return one.second == &event->arguments; });
   for (const auto& other : events) add_arguments(*other);
-  event->places.clear();
-  parked.push_back(std::move(event));
+  parked.push_back(std::move(event->fetch));
   return {};
 }
 

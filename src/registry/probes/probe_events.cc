@@ -337,6 +337,8 @@ Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* see
   auto own = std::find_if(event->probes.begin(), event->probes.end(),
                           [probe](const auto& one) { return one.get() == probe; });
   (*own)->event = nullptr;
+  (*own)->definition = {};
+  (*own)->command = {};
   parked.push_back(std::move(*own));
   event->probes.erase(own);
   if (event->probes.empty()) events.erase(event->live);

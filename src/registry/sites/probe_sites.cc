@@ -11,9 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
 #include <unordered_map>
 
+#include "base/paged_list.h"
 #include "base/text.h"
 #include "codegen/probe_compile.h"
 #include "registry/sites/site_programs.h"
@@ -131,7 +131,7 @@ struct ProbeSites::Impl {
 
   Patcher& patcher;
   std::function<void()> before_returns;
-  std::deque<Site> sites;
+  PagedList<Site> sites;
   std::vector<Site*> table;  // open addressing by patch address; a power of two, null: free
   SitePrograms programs;
   std::vector<Step> steps;      // of the running transaction
@@ -510,6 +510,13 @@ void ProbeSites::unmapped(uint64_t start, uint64_t end) {
     impl_->publish(site, {});
     site->patched = false;
     site->own_plan.reset();
+  }
+}
+
+void ProbeSites::forget_plans() {
+  for (Site& site : impl_->sites) {
+    if (site.patched && !site.own_plan) site.own_plan = std::make_unique<SitePlan>(*site.plan);
+    site.plan = site.own_plan.get();
   }
 }
 
