@@ -62,6 +62,38 @@ Result<std::string> expect(int socket, AttachMessage kind, int64_t end) {
                                 std::to_string(uint32_t(message.kind)));
 }
 
+// In looks at an agent that may take its time. Told to end, we wait for one that does nothing no
+// longer than kStillLooks, and for one that seems to be at work kToldLooks.
+class Patience {
+ public:
+  Patience(pid_t pid, pid_t agent) : watch_(pid, agent) {}
+
+  static constexpr int kLookMs = 100;
+  bool is_over() {
+    looks_++;
+    still_ = watch_.look() == serve::PeerWatch::Sign::kLife ? 0 : still_ + 1;
+    if (!serve::is_told_to_end()) return false;
+    return still_ >= kStillLooks || looks_ >= kToldLooks;
+  }
+  serve::PeerWatch& watch() { return watch_; }
+
+ private:
+  static constexpr int kStillLooks = 6, kToldLooks = 50;
+  serve::PeerWatch watch_;
+  int looks_ = 0, still_ = 0;
+};
+
+// The first message of an agent that has other things to do before.
+Result<std::string> expect_first(int socket, AttachMessage kind, pid_t pid, int64_t end) {
+  Patience patience(pid, 0);
+  for (;;) {
+    const int64_t look = std::min(monotonic_ms() + Patience::kLookMs, end);
+    auto first = expect(socket, kind, look);
+    if (first.ok() || first.error().errno_value != ETIMEDOUT || monotonic_ms() >= end) return first;
+    if (patience.is_over()) return first;
+  }
+}
+
 Error too_busy() {
   return user_error(ETIME, "the agent in the process does not answer within " +
                                std::to_string(kInstallTimeoutMs) +
@@ -121,14 +153,14 @@ void wait_for_end_of(pid_t pid, pid_t thread) {
 // its process is stopped, which may be for long. An agent that cannot say kServing any more goes
 // again: what it has said before we hang up counts.
 Result<std::string> expect_last(int socket, AttachMessage kind, pid_t pid, pid_t agent) {
-  constexpr int kLooks = 300, kToldLooks = 50, kStoppedLooks = 20, kLookMs = 100;
-  serve::PeerWatch watch(pid, agent);
+  constexpr int kLooks = 300, kStoppedLooks = 20;
+  Patience patience(pid, agent);
   int stopped = 0;
   for (int looks = 0; looks < kLooks && stopped < kStoppedLooks; looks++) {
-    if (looks >= kToldLooks && serve::is_told_to_end()) break;
-    auto last = expect(socket, kind, monotonic_ms() + kLookMs);
+    auto last = expect(socket, kind, monotonic_ms() + Patience::kLookMs);
     if (last.ok() || last.error().errno_value != ETIMEDOUT) return last;
-    stopped = watch.is_stopped() ? stopped + 1 : 0;
+    if (patience.is_over()) break;
+    stopped = patience.watch().is_stopped() ? stopped + 1 : 0;
   }
   ::shutdown(socket, SHUT_RDWR);
   auto last = expect(socket, kind, monotonic_ms());
@@ -173,7 +205,7 @@ Result<Exchanged> run_exchange(int socket, const Target& target, int timeout_ms,
                                const std::function<void()>& has_started) {
   const pid_t pid = target.pid();
   const int64_t end = monotonic_ms() + timeout_ms;
-  PB_ASSIGN(const std::string body, expect(socket, AttachMessage::kHooks, end));
+  PB_ASSIGN(const std::string body, expect_first(socket, AttachMessage::kHooks, pid, end));
   if (has_started) has_started();
   PB_ASSIGN(const HookPlan plan, HookPlan::parse(body));
   PB_ASSIGN(const pid_t agent, agent_thread(target, plan.head.own_thread));
