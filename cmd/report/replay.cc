@@ -176,13 +176,19 @@ class OffCpuLines {
     const auto [known, is_first] = next_.try_emplace(record.tid, 0);
     size_t& next = known->second;
     while (is_first && next < spans.size() && spans[next].from_ns < record.ns) next++;
-    for (; next < spans.size() && spans[next].from_ns < record.ns; next++)
+    for (; next < spans.size() && spans[next].from_ns < record.ns; next++) {
+      if (spans[next].until_ns > record.ns && !is_of_program(record)) break;
       lines_->off_cpu(record.tid, spans[next].from_ns, share_of(spans[next], record),
                       source_.off_cpu_state(spans[next]));
+    }
   }
 
  private:
-  // Who writes a record is on the CPU: a span that goes on beyond it has its end missing.
+  // Who makes a call is on the CPU: a span that goes on beyond it has its end missing. The kernel
+  // writes records in the name of a thread that it is just about to leave.
+  bool is_of_program(const GraphRecord& record) const {
+    return source_.input().kernel_buffer() && record.kind != GraphRecord::Kind::kOther;
+  }
   OffCpuShare share_of(const OffCpuSpan& span, const GraphRecord& record) const {
     const uint64_t until_ns = std::min(span.until_ns, record.ns);
     OffCpuShare share = source_.off_cpu()->within(record.tid, span.from_ns, until_ns);

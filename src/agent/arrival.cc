@@ -34,6 +34,7 @@
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
 #include "base/agreed.h"
+#include "base/loaded_objects.h"
 #include "base/mapped_files.h"
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
@@ -151,26 +152,25 @@ void append(std::string* text, const void* data, size_t size) {
   text->append(static_cast<const char*>(data), size);
 }
 
-int find_own_code(dl_phdr_info* info, size_t, void* ranges) {
-  auto* const list = static_cast<std::vector<abi::AttachRange>*>(ranges);
+int find_own_code(const dl_phdr_info& info, std::vector<abi::AttachRange>* ranges) {
   const auto here = reinterpret_cast<uint64_t>(&find_own_code);
   std::vector<abi::AttachRange> code;
   bool is_ours = false;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+  for (int i = 0; i < info.dlpi_phnum; i++) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
-    const uint64_t start = info->dlpi_addr + segment.p_vaddr;
+    const uint64_t start = info.dlpi_addr + segment.p_vaddr;
     code.push_back({start, start + segment.p_memsz});
     is_ours |= here - start < segment.p_memsz;
   }
-  if (is_ours) *list = std::move(code);
+  if (is_ours) *ranges = std::move(code);
   return is_ours;
 }
 
 // Where a thread may be about to load through a pointer that is bad.
 std::vector<abi::AttachRange> own_code() {
   std::vector<abi::AttachRange> ranges;
-  ::dl_iterate_phdr(find_own_code, &ranges);
+  for_each_object([&](const dl_phdr_info& info) { return find_own_code(info, &ranges); });
   const size_t views = __atomic_load_n(&g_chunk_view_count, __ATOMIC_ACQUIRE);
   for (size_t i = 0; i < views; i++)
     ranges.push_back({g_chunk_views[i].base, g_chunk_views[i].base + g_chunk_views[i].size});

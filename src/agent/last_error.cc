@@ -85,20 +85,25 @@ KeptError* take_another(uint32_t tid) {
   return nullptr;
 }
 
+// A signal handler that has interrupted its thread here may have taken a second one.
+void forget_all_of(uint32_t tid) {
+  while (KeptError* own = take_own(tid)) {
+    g_nr_kept.fetch_sub(1, std::memory_order_relaxed);
+    give_back(own, 0);
+  }
+}
+
 }  // namespace
 
 void forget_error() {
   if (!g_nr_kept.load(std::memory_order_relaxed)) return;  // our own entry would be counted
-  KeptError* own = take_own(own_tid());
-  if (!own) return;
-  g_nr_kept.fetch_sub(1, std::memory_order_relaxed);
-  give_back(own, 0);
+  forget_all_of(own_tid());
 }
 
 void keep_error(std::string_view sentence) {
   const uint32_t tid = own_tid();
-  KeptError* own = take_own(tid);
-  if (!own) own = take_another(tid);
+  forget_all_of(tid);
+  KeptError* const own = take_another(tid);
   if (!own) return;
   own->turn.store(g_turn.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   own->length = std::min(sentence.size(), kRoom);

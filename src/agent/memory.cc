@@ -18,8 +18,8 @@
 // is one word that changes by compare-and-swap; the last block that comes back makes all of it free
 // again.
 //
-//   a large block   | mark ^ address | size of the mapping | what was asked for …
-//                   ^ of a page                            ^ 16 bytes into the page
+// A large block begins with its page, and its address stands in a table: nothing is read in front
+// of a block that may be malloc's. Where the table is full, malloc() gives large ones, too.
 //
 // What has to be aligned more is a piece of a larger block of these: a program that has a malloc()
 // of its own need not have an aligned_alloc(), and its free() does not know libc's blocks.
@@ -32,6 +32,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "base/leak_checker.h"
 #include "base/raw_syscall.h"
 
 extern "C" {
@@ -93,33 +94,58 @@ size_t size_in_reserve(const void* memory) {
 }
 
 constexpr size_t kLarge = 64 * 1024, kPage = 4096;
-constexpr uint64_t kMark = 0x9d1f6a3b5ce84207;  // of no meaning
+constexpr uintptr_t kTaken = 1;  // by a thread that is about to write it
 
-struct LargeHead {
-  uint64_t mark;
-  uint64_t whole;
+// Its block belongs to whoever has it: `at` is 0 (free) -> kTaken -> the block -> 0.
+struct LargeBlock {
+  std::atomic<uintptr_t> at{0};
+  size_t whole = 0;
 };
-static_assert(sizeof(LargeHead) == kHead);
+constexpr size_t kMostLarge = 512;
+constinit LargeBlock g_large[kMostLarge];
+constinit std::atomic<size_t> g_large_end{0};  // of those that were ever taken
+
+LargeBlock* take_slot() {
+  for (size_t i = 0; i < kMostLarge; i++) {
+    uintptr_t free = 0;
+    if (!g_large[i].at.compare_exchange_strong(free, kTaken, std::memory_order_acquire)) continue;
+    for (size_t end = g_large_end.load(std::memory_order_relaxed); end <= i;)
+      if (g_large_end.compare_exchange_weak(end, i + 1, std::memory_order_release)) break;
+    return &g_large[i];
+  }
+  return nullptr;
+}
 
 void* take_large(size_t size) {
-  const uint64_t whole = (size + kHead + kPage - 1) & ~uint64_t{kPage - 1};
-  if (size < kLarge || whole < size) return nullptr;
+  const size_t whole = (size + kPage - 1) & ~(kPage - 1);
+  if (size < kLarge || whole < size || has_leak_checker()) return nullptr;
+  LargeBlock* const block = take_slot();
+  if (!block) return nullptr;
   const long made = raw_syscall(SYS_mmap, 0, long(whole), PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (made < 0 && made > -long{kPage}) return nullptr;
-  auto* const head = reinterpret_cast<LargeHead*>(made);
-  *head = {kMark ^ uint64_t(made), whole};
-  return head + 1;
+  const bool is_good = made >= 0 || made < -long{kPage};
+  block->whole = whole;
+  block->at.store(is_good ? uintptr_t(made) : 0, std::memory_order_release);
+  return is_good ? reinterpret_cast<void*>(made) : nullptr;
 }
 
-// Null: another block. Its page is there: that of the first byte is looked at.
-LargeHead* large_head(void* memory) {
-  if (reinterpret_cast<uintptr_t>(memory) % kPage != kHead) return nullptr;
-  auto* const head = static_cast<LargeHead*>(memory) - 1;
-  return head->mark == (kMark ^ reinterpret_cast<uintptr_t>(head)) ? head : nullptr;
+// Null: another block.
+LargeBlock* large_block(const void* memory) {
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  if (at == 0 || at % kPage != 0) return nullptr;
+  const size_t end = g_large_end.load(std::memory_order_acquire);
+  for (size_t i = 0; i < end; i++)
+    if (g_large[i].at.load(std::memory_order_acquire) == at) return &g_large[i];
+  return nullptr;
 }
 
-void give_large(LargeHead* head) { raw_syscall(SYS_munmap, long(head), long(head->whole)); }
+// In this order: as soon as it is unmapped another thread may have the same address.
+void give_large(LargeBlock* block) {
+  const uintptr_t at = block->at.load(std::memory_order_relaxed);
+  const size_t whole = block->whole;
+  block->at.store(0, std::memory_order_release);
+  raw_syscall(SYS_munmap, long(at), long(whole));
+}
 
 }  // namespace
 
@@ -153,10 +179,9 @@ void* __wrap_calloc(size_t count, size_t size) {
 
 void* __wrap_realloc(void* memory, size_t size) {
   if (!memory) return __wrap_malloc(size);
-  const patchbay::LargeHead* const large = patchbay::large_head(memory);
+  const patchbay::LargeBlock* const large = patchbay::large_block(memory);
   if (!large && !patchbay::is_of_reserve(memory)) return __real_realloc(memory, size);
-  const size_t before =
-      large ? large->whole - sizeof *large : patchbay::size_in_reserve(memory);
+  const size_t before = large ? large->whole : patchbay::size_in_reserve(memory);
   if (size <= before) return memory;
   void* larger = __wrap_malloc(size);
   if (!larger) return nullptr;
@@ -167,7 +192,8 @@ void* __wrap_realloc(void* memory, size_t size) {
 
 void __wrap_free(void* memory) {
   if (patchbay::is_of_reserve(memory)) return patchbay::give_to_reserve(memory);
-  if (patchbay::LargeHead* head = patchbay::large_head(memory)) return patchbay::give_large(head);
+  patchbay::LargeBlock* const large = patchbay::large_block(memory);
+  if (large) return patchbay::give_large(large);
   __real_free(memory);
 }
 

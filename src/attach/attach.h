@@ -49,7 +49,7 @@ Result<Arrived> attach(pid_t pid, const Arrival& arrival);
 
 // Over a connection to its ctl.sock. EINVAL: the program was started with the agent. EBUSY: another
 // client is connected, and nothing else. ECANCELED: it is stopped, or a debugger has changed its
-// code. EAGAIN, ETIME: it may be tried again.
+// code. EAGAIN, ETIME: it may be tried again. EHOSTDOWN: run_exchange().
 Status detach(pid_t pid, int timeout_ms);
 
 // The tool's part of a detach, over a connection on which the agent has been asked for it.

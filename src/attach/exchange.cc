@@ -75,6 +75,11 @@ class Patience {
     if (!serve::is_told_to_end()) return false;
     return still_ >= kStillLooks || looks_ >= kToldLooks;
   }
+  // Another try would be as long.
+  Error error() const {
+    return user_error(still_ >= kStillLooks ? EHOSTDOWN : ETIMEDOUT,
+                      "the agent in the process does not answer");
+  }
   serve::PeerWatch& watch() { return watch_; }
 
  private:
@@ -90,7 +95,7 @@ Result<std::string> expect_first(int socket, AttachMessage kind, pid_t pid, int6
     const int64_t look = std::min(monotonic_ms() + Patience::kLookMs, end);
     auto first = expect(socket, kind, look);
     if (first.ok() || first.error().errno_value != ETIMEDOUT || monotonic_ms() >= end) return first;
-    if (patience.is_over()) return first;
+    if (patience.is_over()) return patience.error();
   }
 }
 
@@ -165,7 +170,7 @@ Result<std::string> expect_last(int socket, AttachMessage kind, pid_t pid, pid_t
   ::shutdown(socket, SHUT_RDWR);
   auto last = expect(socket, kind, monotonic_ms());
   if (last.ok() || last.error().errno_value == ECANCELED) return last;
-  if (stopped == 0) return user_error(ETIMEDOUT, "the agent in the process does not answer");
+  if (stopped == 0) return patience.error();
   return user_error(ECANCELED, "process " + std::to_string(pid) +
                                    " is stopped, by a signal or a debugger: let it go on first, "
                                    "kill -CONT " +

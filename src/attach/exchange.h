@@ -29,7 +29,8 @@ Status send_message(int socket, abi::AttachMessage kind, std::string_view body =
 // From the agent's kHooks to its last word, for an attach and a detach: the agent's message says
 // which it is. `known`: threads that the process had before its agent came, which none of them is.
 // An attach that fails leaves no byte of the program changed; the agent finds the
-// socket closed then, and goes as far as it has come. `has_started` is called when its first
+// socket closed then, and goes as far as it has come. EHOSTDOWN: the tool is told to end, and the
+// agent shows no sign of life: no other try is worth it. `has_started` is called when its first
 // message has come.
 Result<Exchanged> run_exchange(int socket, const Target& target, int timeout_ms,
                                const std::vector<pid_t>& known = {},

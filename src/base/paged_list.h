@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/leak_checker.h"
+
 namespace patchbay {
 
 template <typename T>
@@ -35,7 +37,8 @@ class PagedList {
   size_t size() const { return size_; }
   void clear() {
     for (size_t i = 0; i < size_; i++) at(i)->~T();
-    for (T* block : blocks_) ::munmap(static_cast<void*>(block), kBlock);
+    for (T* block : blocks_)
+      has_leak_checker() ? ::operator delete(block) : void(::munmap(block, kBlock));
     std::vector<T*>().swap(blocks_);
     size_ = 0;
   }
@@ -60,9 +63,11 @@ class PagedList {
  private:
   T* at(size_t index) const { return blocks_[index / kEach] + index % kEach; }
   void add_block() {
-    blocks_.reserve(blocks_.size() + 1);
-    void* made = ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (blocks_.size() == blocks_.capacity()) blocks_.reserve(2 * blocks_.size() + 1);
+    void* const made = has_leak_checker()
+                           ? ::operator new(kBlock)
+                           : ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (made == MAP_FAILED) throw std::bad_alloc();
     blocks_.push_back(static_cast<T*>(made));
   }

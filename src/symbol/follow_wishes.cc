@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file_mapping.h"
+#include "base/loaded_objects.h"
 #include "base/text.h"
 #include "symbol/debug_file.h"
 #include "symbol/sdt_notes.h"
@@ -87,16 +88,14 @@ bool file_may_have(const FollowWishes& wishes, const char* path) {
 // The files of the loaded objects. The vdso has none, and the agent is not looked at.
 std::vector<std::string> loaded_files() {
   std::vector<std::string> files;
-  const auto each = [](dl_phdr_info* info, size_t, void* data) {
-    auto* list = static_cast<std::vector<std::string>*>(data);
-    const std::string_view name = info->dlpi_name ? info->dlpi_name : "";
-    if (list->empty())
-      list->push_back("/proc/self/exe");
+  for_each_object([&](const dl_phdr_info& info) {
+    const std::string_view name = info.dlpi_name ? info.dlpi_name : "";
+    if (files.empty())
+      files.push_back("/proc/self/exe");
     else if (name.starts_with('/') && name.find("/libpatchbay.so") == name.npos)
-      list->emplace_back(name);
+      files.emplace_back(name);
     return 0;
-  };
-  ::dl_iterate_phdr(each, &files);
+  });
   return files;
 }
 

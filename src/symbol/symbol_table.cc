@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/file_stamp.h"
+#include "base/loaded_objects.h"
 #include "base/release.h"
 #include "base/text.h"
 #include "symbol/resolve.h"
@@ -154,21 +155,20 @@ const LoadedObject* find_before(LoadedObjects* loaded, const dl_phdr_info& info)
 }
 
 // Under the dynamic linker's lock, which keeps the object loaded: copies what needs that.
-int note_object(dl_phdr_info* info, size_t, void* data) {
-  auto* loaded = static_cast<LoadedObjects*>(data);
-  loaded->adds = info->dlpi_adds;
-  loaded->subs = info->dlpi_subs;
+int note_object(const dl_phdr_info& info, LoadedObjects* loaded) {
+  loaded->adds = info.dlpi_adds;
+  loaded->subs = info.dlpi_subs;
   loaded->is_same = loaded->adds == loaded->known_adds && loaded->subs == loaded->known_subs;
   if (loaded->is_same) return 1;
-  if (const LoadedObject* known = find_before(loaded, *info)) {
+  if (const LoadedObject* known = find_before(loaded, info)) {
     loaded->objects.push_back(*known);
     return 0;
   }
   LoadedObject object;
-  object.name = info->dlpi_name ? info->dlpi_name : "";
-  object.bias = info->dlpi_addr;
-  object.headers = info->dlpi_phdr;
-  object.segments.assign(info->dlpi_phdr, info->dlpi_phdr + info->dlpi_phnum);
+  object.name = info.dlpi_name ? info.dlpi_name : "";
+  object.bias = info.dlpi_addr;
+  object.headers = info.dlpi_phdr;
+  object.segments.assign(info.dlpi_phdr, info.dlpi_phdr + info.dlpi_phnum);
   const ElfImage image = ElfImage::from_memory(object.segments, object.bias);
   // What is written into its text now would be taken for what the relocation has to add to.
   if (loaded->is_loading && image.has_text_relocations()) {
@@ -363,7 +363,7 @@ bool SelfSymbolTable::refresh() {
   loaded.known_adds = adds_;
   loaded.known_subs = subs_;
   loaded.is_loading = loading_;
-  dl_iterate_phdr(note_object, &loaded);
+  for_each_object([&](const dl_phdr_info& info) { return note_object(info, &loaded); });
   if (loaded.is_same) return false;
   const bool any_changed = add_modules(&loaded) || loaded.objects.size() != objects_.size();
   adds_ = loaded.left_out ? 0 : loaded.adds;  // 0: looked at again the next time

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <optional>
 #include <unordered_map>
 
@@ -49,6 +50,7 @@ struct FtraceOpsTable::Impl {
   std::vector<ProbeSites::Refusal> refused;                  // of the last update()
 
   Status check_room(const FtraceOps& ops) const;
+  void take_out_half_done(FtraceOps* ops);
   Functions wanted_functions(const FtraceOps& ops) const;
   Places places_of(const FtraceOps& ops, const Functions& functions) const;
   void join(FtraceOps* ops, const Functions& functions);
@@ -161,9 +163,12 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
     ops->notrace = owner->notrace;
   }
   PB_TRY(impl.check_room(*ops));
+  impl.take_out_half_done(ops);
   ops->functions = impl.wanted_functions(*ops);
+  ops->in_doubt = true;
   impl.join(ops, ops->functions);
   Status status = impl.registry.set_tracing(*ops->array, &ops->live, true);
+  ops->in_doubt = false;
   if (!status.ok()) {
     impl.leave(ops, ops->functions);
     ops->functions.clear();
@@ -177,9 +182,19 @@ Status FtraceOpsTable::add(FtraceOps* ops) {
   return {};
 }
 
+// After a std::bad_alloc in add(): the next one to use it, or to take it away, has memory.
+void FtraceOpsTable::Impl::take_out_half_done(FtraceOps* ops) {
+  if (!ops->in_doubt) return;
+  [[maybe_unused]] Status ignored = registry.set_tracing(*ops->array, &ops->live, false);
+  refused.clear();
+  leave(ops, ops->functions);
+  ops->functions.clear();
+  ops->in_doubt = false;
+}
+
 void FtraceOpsTable::remove(FtraceOps* ops) {
-  if (!ops->registered) return;
   Impl& impl = *impl_;
+  if (!ops->registered) return impl.take_out_half_done(ops);
   // What cannot be restored, because its text is gone, records into no ring.
   [[maybe_unused]] Status ignored = impl.registry.set_tracing(*ops->array, &ops->live, false);
   impl.refused.clear();
@@ -216,11 +231,16 @@ Status FtraceOpsTable::Impl::follow_hashes(FtraceOps* ops) {
   const Places joined = places_of(*ops, joining);
   places.insert(places.end(), joined.begin(), joined.end());
   refused.clear();
-  Status status = sites.update(places, registry.single_threaded(), &refused);
-  if (!status.ok()) {
+  const auto take_back = [&] {
     leave(ops, joining);
     join(ops, leaving);
-    return status;
+  };
+  try {
+    Status status = sites.update(places, registry.single_threaded(), &refused);
+    if (!status.ok()) return take_back(), status;
+  } catch (const std::bad_alloc&) {
+    take_back();
+    throw;
   }
   count(joining, leaving);
   ops->functions = std::move(wanted);
@@ -265,17 +285,19 @@ Status FtraceOpsTable::set_hashes(FtraceOps* ops, FtraceHash filter, FtraceHash 
 void FtraceOpsTable::follow(FtraceOps* ops) { impl_->followed.push_back(ops); }
 void FtraceOpsTable::unfollow(FtraceOps* ops) { std::erase(impl_->followed, ops); }
 
-bool FtraceOpsTable::forget_all() {
+bool FtraceOpsTable::can_forget_all() {
   const std::vector<FtraceOps*> all = impl_->all_followed();
   const auto is_used = [](const FtraceOps* ops) {
-    return ops->registered || (ops->of_program && !(ops->filter.empty() && ops->notrace.empty()));
+    return ops->registered || ops->in_doubt ||
+           (ops->of_program && !(ops->filter.empty() && ops->notrace.empty()));
   };
-  if (std::any_of(all.begin(), all.end(), is_used)) return false;
-  for (FtraceOps* ops : all) ops->filter = ops->notrace = FtraceHash();
+  return std::none_of(all.begin(), all.end(), is_used) && impl_->sites.forget_plans();
+}
+
+void FtraceOpsTable::forget_all() {
+  for (FtraceOps* ops : impl_->all_followed()) ops->filter = ops->notrace = FtraceHash();
   release(&impl_->refused);
-  impl_->sites.forget_plans();
   impl_->table.forget_all();
-  return true;
 }
 
 bool FtraceOpsTable::any_registered() const { return !impl_->registered.empty(); }

@@ -47,6 +47,7 @@ struct FtraceOps {
   LiveEvent live;                     // live.is_tracer; programs: as for any event
   std::vector<DynFtrace*> functions;  // that it has joined, in the table's order
   bool registered = false;
+  bool in_doubt = false;  // there was no memory to register it: something of it may be left
 };
 
 class FtraceOpsTable : public EventSource {
@@ -93,9 +94,10 @@ class FtraceOpsTable : public EventSource {
   // The tracers of this function now, for enabled_functions; hidden ones too.
   std::vector<const FtraceOps*> users(const DynFtrace& function) const;
 
-  // The table of functions, and the filters that name some, go. False: an ops is registered, or the
-  // program keeps one with a filter, and nothing has changed.
-  bool forget_all();
+  // False: an ops is registered, or the program keeps one with a filter.
+  bool can_forget_all();
+  // Then the table of functions, and the filters that name some, may go.
+  void forget_all();
   // Objects came or went: the table, all hashes, and what is patched follow.
   void refresh();
 

@@ -18,6 +18,7 @@
 
 #include "base/agreed.h"
 #include "base/check.h"
+#include "base/release.h"
 #include "base/shared_memory.h"
 #include "probe/returns/graph_hot.h"
 #include "registry/settings.h"
@@ -198,7 +199,10 @@ Status Profiler::set_enabled(bool on, std::optional<Functions> functions) {
   return {};
 }
 
-bool Profiler::names_functions() const { return !impl_->functions.empty(); }
+void Profiler::forget_rows() {
+  for (DynFtrace* function : impl_->functions) function->profile = 0;
+  release(&impl_->functions);
+}
 
 std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
   std::vector<Row> rows;

@@ -38,7 +38,7 @@ class Profiler {
   // By time, descending; tracing_thresh hides functions that took less on average. `cpu` ==
   // nr_cpus: hits that no CPU's table took.
   std::vector<Row> rows(uint32_t cpu) const;
-  bool names_functions() const;  // rows() may have some
+  void forget_rows();  // it is off, and nobody asks any more
   std::string show(uint32_t cpu) const;  // trace_stat/functionN
 
  private:

@@ -86,8 +86,11 @@ bool Tracers::forget_all() {
   Impl& impl = *impl_;
   const bool is_named = (impl.commands && impl.commands->any()) ||
                         (impl.graph && impl.graph->wants_objects()) ||
-                        (impl.profiler && impl.profiler->names_functions());
-  return !is_named && impl.ops.forget_all();
+                        (impl.profiler && impl.profiler->enabled());
+  if (is_named || !impl.ops.can_forget_all()) return false;
+  if (impl.profiler) impl.profiler->forget_rows();
+  impl.ops.forget_all();
+  return true;
 }
 
 void Tracers::remove_array(TraceArray& array) {

@@ -139,6 +139,20 @@ static long sum_of(const struct Kind* kind, const char* name) {
   }
 }
 
+/* An event probe that is on goes after the function event that it stands on, in use by force. */
+static int probe_goes_last(void) {
+  must_write("function_events", "traced()");
+  must_write("dynamic_events", "e:late functions.traced");
+  must_write("events/eprobes/late/enable", "1");
+  traced();
+  const int first = patchbay_event_end("functions", "traced", 0);
+  const int last = patchbay_event_end("eprobes", "late", 0);
+  traced();
+  if (first == 0 && last == 0) return 0;
+  printf("ended: %d, then its event probe: %d\n", first, last);
+  return 1;
+}
+
 int main(int argc, char** argv) {
   g_threads = argc > 1 ? atoi(argv[1]) : 8;
   const int rounds = argc > 2 ? atoi(argv[2]) : 300;
@@ -164,6 +178,7 @@ int main(int argc, char** argv) {
            hits, kept, overrun, dropped, hits - kept - overrun - dropped);
   }
   fprintf(stderr, "%ld hits of each of %d events\n", hits, kKindCount);
+  failures += probe_goes_last();
   if (!failures) puts("ok");
   return failures != 0;
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Preloaded before the agent: from the FAIL_AFTER-th call on, its calls of malloc() fail, and
-// nobody else's.
+// Preloaded before the agent: from the FAIL_AFTER-th call on, its calls of malloc() fail, and its
+// mappings of memory (by a filter of system calls that looks who calls), and nobody else's.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 extern void* __libc_malloc(size_t size);
 
@@ -27,6 +33,27 @@ static int find(struct dl_phdr_info* info, size_t size, void* unused) {
   return 1;
 }
 
+// The agent's code is within 4 GB.
+static void refuse_mappings(void) {
+  enum { kIp = offsetof(struct seccomp_data, instruction_pointer) };
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 8),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 6),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kIp + 4),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)(start >> 32), 0, 4),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kIp),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)start, 0, 2),
+      BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (uint32_t)end, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
+}
+
 __attribute__((visibility("default"))) void* malloc(size_t size) {
   const uintptr_t caller = (uintptr_t)__builtin_return_address(0);
   if (!end && dl_iterate_phdr(find, 0)) {
@@ -35,6 +62,8 @@ __attribute__((visibility("default"))) void* malloc(size_t size) {
   }
   if (caller >= start && caller < end && allowed >= 0 &&
       __atomic_fetch_sub(&allowed, allowed > 0, __ATOMIC_RELAXED) <= 1) {
+    static int once;
+    if (!__atomic_exchange_n(&once, 1, __ATOMIC_RELAXED)) refuse_mappings();
     errno = ENOMEM;
     return 0;
   }

@@ -3,7 +3,10 @@
 // Files, names and memory of the stand-in kernel.
 #include "kernel.h"
 
+#include <sched.h>
 #include <string.h>
+
+#include <atomic>
 
 #include "kernel_events.h"
 
@@ -12,6 +15,17 @@ namespace {
 constexpr unsigned kGfpKernel = 0xcc0;
 thread_local char memory[4096];
 thread_local filename one_name;
+
+// fprobe_entry_arg.tc takes the record behind a call for that of its return: no other thread opens
+// a file in between.
+std::atomic_flag opening;
+class OpenScope {
+ public:
+  OpenScope() {
+    while (opening.test_and_set(std::memory_order_acquire)) ::sched_yield();
+  }
+  ~OpenScope() { opening.clear(std::memory_order_release); }
+};
 
 unsigned long caller(void* address) { return reinterpret_cast<unsigned long>(address); }
 
@@ -80,7 +94,10 @@ STANDIN_FUNCTION long do_sys_openat2(int dfd, const char* name, open_how* how) {
   const task_struct* task = standin_current();
   const long result = task ? task->opens : -1;
   if (result >= 0) {
-    vfs_open(&path, &file);
+    {
+      const OpenScope alone;
+      vfs_open(&path, &file);
+    }
     char byte;
     vfs_read(&file, &byte, 1, &file.f_pos);
     __fput(&file);

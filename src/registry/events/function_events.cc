@@ -328,6 +328,7 @@ Status FunctionEvents::Impl::drop(std::unique_ptr<FunctionEvent> event) {
   std::vector<const ProbePlace*> places;
   add_places(*event, &places);
   sites.leave(event->live, places);
+  event->live->data = nullptr;
   std::erase_if(arguments, [&](const auto& one) { return one.second == &event->arguments; });
   for (const auto& other : events) add_arguments(*other);
   parked.push_back(std::move(event->fetch));
@@ -417,7 +418,8 @@ Status FunctionEvents::update(std::span<LiveEvent* const> changed) {
       if (i + 16 < changed.size()) __builtin_prefetch(&changed[i + 16]->data);
       if (i + 8 < changed.size())
         __builtin_prefetch(&static_cast<const FunctionEvent*>(changed[i + 8]->data)->places);
-      add_places(*static_cast<const FunctionEvent*>(changed[i]->data), &places);
+      if (changed[i]->data)  // null: it was removed while an event probe stood on it
+        add_places(*static_cast<const FunctionEvent*>(changed[i]->data), &places);
     }
     Status status = impl_->sites.update(places, impl_->registry.single_threaded());
     if (status.ok() || tries == kMaxTries || !impl_->registry.symbols().refresh()) return status;

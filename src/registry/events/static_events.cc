@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 
+#include "base/loaded_objects.h"
 #include "base/text.h"
 #include "probe/entry/static_event_hot.h"
 #include "probe/triggers/trigger_hot.h"
@@ -66,18 +67,17 @@ struct ObjectSearch {
   std::string name;
 };
 
-int match_object(dl_phdr_info* info, size_t, void* data) {
-  auto* search = static_cast<ObjectSearch*>(data);
+int match_object(const dl_phdr_info& info, ObjectSearch* search) {
   const bool is_program = search->first;
   search->first = false;
-  for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr)& header = info->dlpi_phdr[i];
-    const uint64_t start = info->dlpi_addr + header.p_vaddr;
+  for (int i = 0; i < info.dlpi_phnum; i++) {
+    const ElfW(Phdr)& header = info.dlpi_phdr[i];
+    const uint64_t start = info.dlpi_addr + header.p_vaddr;
     if (header.p_type != PT_LOAD || search->address < start ||
         search->address - start >= header.p_memsz)
       continue;
     search->is_program = is_program;
-    const std::string_view path = info->dlpi_name ? info->dlpi_name : "";
+    const std::string_view path = info.dlpi_name ? info.dlpi_name : "";
     search->name = base_name(path);
     return 1;
   }
@@ -86,7 +86,7 @@ int match_object(dl_phdr_info* info, size_t, void* data) {
 
 ObjectSearch find_object(const void* address) {
   ObjectSearch search{.address = reinterpret_cast<uint64_t>(address), .name = {}};
-  dl_iterate_phdr(match_object, &search);
+  for_each_object([&](const dl_phdr_info& info) { return match_object(info, &search); });
   return search;
 }
 

@@ -96,7 +96,8 @@ void ProbeEvents::Impl::detach(Probe* probe) {
   drop_user(&source->references);
   const Programs had = std::exchange(probe->attached, {});
   replace(source, had, {});
-  if (!had.empty()) (void)source->source->update(std::span(&source, 1));
+  const bool is_there = registry.find_event_by_id(source->call.id) == source;
+  if (!had.empty() && is_there) (void)source->source->update(std::span(&source, 1));
   probe->source = nullptr;
 }
 

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/agreed.h"
+#include "base/release.h"
 #include "base/text.h"
 #include "probe/hit_counter.h"
 #include "registry/object_log.h"
@@ -338,7 +339,7 @@ Status ProbeEvents::Impl::remove_one(Probe* probe, std::vector<TraceArray*>* see
                           [probe](const auto& one) { return one.get() == probe; });
   (*own)->event = nullptr;
   (*own)->definition = {};
-  (*own)->command = {};
+  release(&(*own)->command);
   parked.push_back(std::move(*own));
   event->probes.erase(own);
   if (event->probes.empty()) events.erase(event->live);

@@ -513,11 +513,15 @@ void ProbeSites::unmapped(uint64_t start, uint64_t end) {
   }
 }
 
-void ProbeSites::forget_plans() {
+bool ProbeSites::forget_plans() {
+  for (const Site& site : impl_->sites)
+    for (const Member& member : site.members)
+      if (member.place->stays) return false;
   for (Site& site : impl_->sites) {
     if (site.patched && !site.own_plan) site.own_plan = std::make_unique<SitePlan>(*site.plan);
     site.plan = site.own_plan.get();
   }
+  return true;
 }
 
 SiteKind ProbeSites::active_kind(const ProbePlace& place) const {

@@ -67,8 +67,8 @@ class ProbeSites {
   // All places in this memory, which is not their object's any more: nothing is looked at there.
   void unmapped(uint64_t start, uint64_t end);
 
-  // The owners of places that stay may let them go behind this: no event has joined at one.
-  void forget_plans();
+  // The owners of places that stay may let them go behind this. False: an event is at one.
+  bool forget_plans();
 
   // What stands at the place now, of any event; kRefused: nothing.
   SiteKind active_kind(const ProbePlace& place) const;
