@@ -204,11 +204,15 @@ std::string who(const Top& top) {
   if (const Member* const member = top.shown_member())
     return process_text(*member) + " (" + std::to_string(top.chosen) + " of " +
            std::to_string(members.size()) + ")";
-  size_t ended = 0;
-  for (const auto& member : members) ended += member->has_ended;
+  size_t ended = 0, silent = 0;
+  for (const auto& member : members) {
+    ended += member->has_ended;
+    silent += !member->has_ended && member->is_silent;
+  }
   const size_t refused = top.processes.refused().size();
   std::string text = std::to_string(members.size()) + " processes";
   if (ended) text += ", " + std::to_string(ended) + " of them ended";
+  if (silent) text += ", " + std::to_string(silent) + " of them silent";
   if (refused) text += ", and " + std::to_string(refused) + " that cannot be profiled";
   return text;
 }

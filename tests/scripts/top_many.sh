@@ -213,7 +213,10 @@ screen.until("who does not answer is named", rf"Process {first} does not answer"
 screen.until("all begin at 0", r", 0 calls")
 call("second", 4)
 screen.until("the others count from 0", r", 4 calls")
+screen.until("how many are silent", r"2 processes, 1 of them silent, [0-9.]+ s")
+screen.text = ""
 os.kill(int(first), signal.SIGCONT)
+screen.until("it has answered", r"2 processes, [0-9.]+ s")
 call("first", 3)
 screen.until("who was silent counts from there", r", 7 calls")
 call("second", -1)
