@@ -186,8 +186,7 @@ Status Profiler::set_enabled(bool on, std::optional<Functions> functions) {
     return {};
   }
   impl.table.refresh();
-  for (DynFtrace* function : impl.functions) function->profile = 0;
-  impl.functions.clear();
+  forget_rows();
   PB_TRY(impl.make_table(impl.table.table().functions().size()));
   if (functions) {
     impl.ops.filter = std::move(functions->filter);

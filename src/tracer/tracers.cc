@@ -82,15 +82,14 @@ void Tracers::refresh() {
   if (impl_->graph) impl_->graph->refresh();
 }
 
-bool Tracers::forget_all() {
+void Tracers::forget_all() {
   Impl& impl = *impl_;
   const bool is_named = (impl.commands && impl.commands->any()) ||
                         (impl.graph && impl.graph->wants_objects()) ||
                         (impl.profiler && impl.profiler->enabled());
-  if (is_named || !impl.ops.can_forget_all()) return false;
+  if (is_named || !impl.ops.can_forget_all()) return;
   if (impl.profiler) impl.profiler->forget_rows();
   impl.ops.forget_all();
-  return true;
 }
 
 void Tracers::remove_array(TraceArray& array) {

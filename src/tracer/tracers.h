@@ -89,9 +89,9 @@ class Tracers {
   bool wants_objects() const;
   // Objects came or went.
   void refresh();
-  // No tracer runs: the table of functions goes, with all that names any. False: something is set
-  // that names some still, and nothing has changed.
-  bool forget_all();
+  // No tracer runs: the table of functions goes, with all that names any. Where something that is
+  // set names some still, nothing changes.
+  void forget_all();
   // An instance goes: its ops, commands and pids with it.
   void remove_array(TraceArray& array);
 
