@@ -35,7 +35,11 @@ uint64_t buffer_kb() {
 
 // "libfoo:ns::f[abi:cxx11](int, char)" as a line shows it: "ns::f".
 std::string shown_name(const std::string& function) {
-  const std::string name = split_library(without_abi_tags(function)).second;
+  std::string name = split_library(without_abi_tags(function)).second;
+  if (name.starts_with("_Z")) name = demangle(name, false);
+  // One of several functions, helper@a.c: a line of a call has what it is called.
+  if (const size_t at = name.rfind('@'); at != name.npos && at > 0 && !name.ends_with("@plt"))
+    name.resize(at);
   if (!name.ends_with(')') || name.ends_with("operator()")) return name;
   int depth = 0;
   for (size_t i = name.size(); i-- > 0;) {
@@ -168,16 +172,17 @@ std::string CallSession::define_return(const DefinedFunction& function, std::str
   return "calls:" + name;
 }
 
+// What a place in an object is called, "prog@0x1234".
+std::string CallSession::found_name(const std::string& function) {
+  if (function.find("@0x") == function.npos) return function;
+  Result<std::vector<ResolvedFunction>> found = symbols().resolve(function);
+  return found.ok() && found->size() == 1 ? found->front().display_name : function;
+}
+
 // A place of a probe has no blanks and means one function. Overloads are told apart by their
 // mangled names: "libfoo.so.1:_ZN2ns1fEi".
 std::vector<std::string> CallSession::places_of(const std::string& function) {
-  if (!symbols_) {
-    // The agent has a C++ runtime of its own, which nobody means by `operator new`.
-    std::vector<RecordedModule> modules = modules_;
-    std::erase_if(modules, [](const RecordedModule& one) { return is_agent_file(one.path); });
-    symbols_ = make_recorded_symbol_table(std::move(modules));
-  }
-  Result<std::vector<ResolvedFunction>> found = symbols_->resolve(function);
+  Result<std::vector<ResolvedFunction>> found = symbols().resolve(function);
   std::vector<std::string> places;
   if (!found.ok()) return places;
   for (const ResolvedFunction& one : *found)
@@ -185,6 +190,16 @@ std::vector<std::string> CallSession::places_of(const std::string& function) {
       places.push_back(std::string(base_name(one.module->path())) + ":" +
                        std::string(one.symbol.name));
   return places;
+}
+
+SymbolTable& CallSession::symbols() {
+  if (!symbols_) {
+    // The agent has a C++ runtime of its own, which nobody means by `operator new`.
+    std::vector<RecordedModule> modules = modules_;
+    std::erase_if(modules, [](const RecordedModule& one) { return is_agent_file(one.path); });
+    symbols_ = make_recorded_symbol_table(std::move(modules));
+  }
+  return *symbols_;
 }
 
 Status CallSession::read_modules() {
@@ -293,7 +308,7 @@ Status CallSession::read_formats(const BufferFile& top) {
     if (function.defined.is_whole) {
       const auto [arguments, result] = split_whole_call(*entry);
       set_kind(entry->id, {EventKind::What::kWhole, index});
-      texts_.emplace_back(shown_name(function.defined.function), arguments, &result,
+      texts_.emplace_back(shown_name(found_name(function.defined.function)), arguments, &result,
                           function.defined.result, function.defined.has_types,
                           function.defined.names,
                           result.find(kErrnoField) ? FailureSign::kErrno : function.defined.failure,
@@ -304,7 +319,7 @@ Status CallSession::read_formats(const BufferFile& top) {
     if (returned) set_kind(returned->id, {EventKind::What::kReturn, index});
     const bool is_whole_return = returned && !function.defined.returned.empty();
     const EventCall as_return = is_whole_return ? return_of_whole_call(*returned) : EventCall();
-    texts_.emplace_back(shown_name(function.defined.function), *entry,
+    texts_.emplace_back(shown_name(found_name(function.defined.function)), *entry,
                         is_whole_return ? &as_return : returned, function.defined.result,
                         function.defined.has_types, function.defined.names,
                         function.defined.failure, function.defined.objects);

@@ -89,6 +89,8 @@ class CallSession {
   void define_catch();
   std::string define_return(const DefinedFunction& function, std::string* why);
   std::vector<std::string> places_of(const std::string& function);
+  std::string found_name(const std::string& function);
+  SymbolTable& symbols();
   Status read_modules();
   Status filter();
   Status enable();

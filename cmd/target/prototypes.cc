@@ -377,7 +377,8 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     // The library that the user has named stands before the name that debug information has.
     if (function != asked)
       for (std::string& line : prototype.lines)
-        line.insert(0, asked.substr(0, asked.size() - function.size()));
+        line.insert(line.size() - without_event_name(line).size(),
+                    asked.substr(0, asked.size() - function.size()));
     prototype.names = std::move(lines->names);
     prototype.objects = std::move(lines->objects);
     prototype.wholes = std::move(lines->wholes);

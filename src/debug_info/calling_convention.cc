@@ -279,7 +279,11 @@ void Assigner::assign(PassedParameter* parameter) {
   TypeFacts facts = facts_of(parameter->type);
   Eightbytes eightbytes;
   const bool is_large = facts.kind == TypeKind::kAggregate && facts.size > 16;
-  parameter->by_reference = is_rust_ ? is_large : is_passed_by_reference(facts);
+  parameter->registers.clear();
+  parameter->stack_offset = 0;
+  parameter->in_memory = false;
+  parameter->by_reference =
+      parameter->is_behind_pointer || (is_rust_ ? is_large : is_passed_by_reference(facts));
   uint64_t size = parameter->by_reference ? 8 : is_member_function_pointer(facts) ? 16 : facts.size;
   if (parameter->by_reference)
     eightbytes.parts[0] = PassClass::kInteger;
@@ -350,30 +354,80 @@ bool is_x87(TypeFacts facts) {
 
 }  // namespace
 
-PassedParameters passed_parameters(Dwarf_Die function) {
+namespace {
+
+// K&R: `int f(a, b) int a; float b;`.
+bool has_no_prototype(Dwarf_Die function) {
+  Dwarf_Die unit;
+  if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
+  const int language = ::dwarf_srclang(&unit);
+  const bool is_c = language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+                    language == DW_LANG_C11;
+  return is_c && !flag_of(function, DW_AT_prototyped);
+}
+
+std::optional<Dwarf_Die> parameter_of_origin(Dwarf_Die function, Dwarf_Die origin) {
+  for (Dwarf_Die child : children_of(function)) {
+    if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
+    const auto of = reference_of(child, DW_AT_abstract_origin);
+    if (of && same_entry(*of, origin)) return child;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// A copy of a function (DW_AT_abstract_origin) lists its parameters in an order of its own, and a
+// constructor's without those that only another copy of it has: __vtt_parm.
+PassedParameters listed_parameters(Dwarf_Die function) {
   PassedParameters passed;
-  const bool is_rust = is_of_rust(function);
-  Assigner assigner(is_rust, !is_rust && splits_wide_integers(function));
-  std::optional<Dwarf_Die> result = type_of(function);
-  TypeFacts facts = facts_of(result);
-  bool is_aggregate = facts.kind == TypeKind::kAggregate;
-  passed.has_hidden_result = is_aggregate && !is_x87(facts) &&
-                             (is_passed_by_reference(facts) || classes_of(result).is_memory);
-  if (passed.has_hidden_result) assigner.skip_integer();
-  for (Dwarf_Die child : children_of(entry_with_parameters(function))) {
+  const std::optional<Dwarf_Die> origin = reference_of(function, DW_AT_abstract_origin);
+  const bool is_k_and_r = has_no_prototype(function);
+  for (Dwarf_Die child : children_of(origin ? *origin : entry_with_parameters(function))) {
     passed.is_variadic |= ::dwarf_tag(&child) == DW_TAG_unspecified_parameters;
     if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
     PassedParameter parameter;
-    parameter.die = child;
+    parameter.die = parameter.location_die = child;
     parameter.name = name_of(child);
     parameter.type = type_of(child);
-    assigner.assign(&parameter);
+    if (origin) {
+      const std::optional<Dwarf_Die> own = parameter_of_origin(function, child);
+      if (!own && flag_of(child, DW_AT_artificial)) continue;
+      parameter.location_die = own.value_or(Dwarf_Die{});
+    }
+    const TypeFacts facts = facts_of(parameter.type);
+    parameter.is_promoted = is_k_and_r && facts.kind == TypeKind::kFloat && facts.size == 4;
     passed.parameters.push_back(std::move(parameter));
   }
   return passed;
 }
 
+void assign_places(Dwarf_Die function, PassedParameters* passed) {
+  const bool is_rust = is_of_rust(function);
+  Assigner assigner(is_rust, !is_rust && splits_wide_integers(function));
+  const std::optional<Dwarf_Die> result = type_of(function);
+  const TypeFacts facts = facts_of(result);
+  const bool is_aggregate = facts.kind == TypeKind::kAggregate;
+  passed->has_hidden_result = is_aggregate && !is_x87(facts) &&
+                              (is_passed_by_reference(facts) || classes_of(result).is_memory);
+  if (passed->has_hidden_result) assigner.skip_integer();
+  for (PassedParameter& parameter : passed->parameters)
+    if (parameter.fate == PassedParameter::Fate::kPassed) assigner.assign(&parameter);
+}
+
+PassedParameters passed_parameters(Dwarf_Die function) {
+  PassedParameters passed = listed_parameters(function);
+  assign_places(function, &passed);
+  return passed;
+}
+
 Where place_of(const PassedParameter& parameter, bool at_return) {
+  using Fate = PassedParameter::Fate;
+  if (parameter.fate == Fate::kGone) return Where::nowhere(kOptimizedOut);
+  if (parameter.fate == Fate::kConstant)
+    return Where::value({LoadChain::Start::kConstant, parameter.constant, {}, 0, 64});
+  if (parameter.is_promoted)
+    return Where::nowhere("a float that is passed as a double, without a prototype");
   if (!parameter.is_known) return Where::nowhere("of a type whose size is not known");
   LoadChain chain;
   std::vector<Where> parts;

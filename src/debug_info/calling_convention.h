@@ -14,7 +14,16 @@
 namespace patchbay {
 
 struct PassedParameter {
-  Dwarf_Die die{};
+  // What a compiler that knows all callers has made of it (entry_parameters.h).
+  enum class Fate : uint8_t {
+    kPassed,
+    kConstant,  // it is the same at each call: `constant`
+    kGone,      // nothing says where it is
+  };
+  Dwarf_Die die{};           // of the entry that has its name and type
+  Dwarf_Die location_die{};  // of the function's own copy, which says where it is; or none
+  Fate fate = Fate::kPassed;
+  uint64_t constant = 0;  // its bits
   std::string name;
   std::optional<Dwarf_Die> type;
   // The registers that hold the value, in the order of its bytes. Both empty: it is on the stack.
@@ -27,6 +36,8 @@ struct PassedParameter {
   bool in_memory = false;     // on the stack also where registers are free
   bool is_known = true;       // false: the convention does not tell (damaged or foreign type)
   bool by_reference = false;  // a class with a copy constructor: a pointer is passed
+  bool is_behind_pointer = false;  // a pointer is passed as well, as Fortran does
+  bool is_promoted = false;        // a float of a definition without a prototype is a double
 };
 
 struct PassedParameters {
@@ -46,7 +57,12 @@ struct PassedClass {
 PassedClass passed_class(std::optional<Dwarf_Die> type);
 // A class of C++ whose copy is more than a copy of its bytes: its caller says where it goes.
 bool is_returned_by_reference(const TypeFacts& facts);
-// The parameters of a function's entry, or of its declaration: of the one that lists them.
+// The parameters of a function's entry, or of its declaration, as the source has them: of the one
+// that lists them. None has a place yet.
+PassedParameters listed_parameters(Dwarf_Die function);
+// Gives those that are passed the places that the convention has for them.
+void assign_places(Dwarf_Die function, PassedParameters* passed);
+// Both: for a function whose callers the compiler does not know.
 PassedParameters passed_parameters(Dwarf_Die function);
 
 // Where it is at the function's first byte; with at_return, where it was then.

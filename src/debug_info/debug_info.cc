@@ -279,6 +279,20 @@ bool DebugInfo::file_offset(uint64_t address, uint64_t* offset) const {
   return false;
 }
 
+bool DebugInfo::is_code(uint64_t address) const {
+  size_t count = 0;
+  (void)::elf_getphdrnum(elf_, &count);
+  for (size_t i = 0; i < count; i++) {
+    GElf_Phdr segment;
+    const bool is_text = ::gelf_getphdr(elf_, int(i), &segment) && segment.p_type == PT_LOAD &&
+                         (segment.p_flags & PF_X);
+    // The first bytes of a file are its header, also where they are in the same segment.
+    if (is_text && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz)
+      return address - segment.p_vaddr + segment.p_offset >= sizeof(Elf64_Ehdr);
+  }
+  return false;
+}
+
 std::pair<const Dwarf_Op*, size_t> DebugInfo::frame_address(uint64_t pc) {
   if (!has_asked_for_frames_) {
     eh_frame_ = ::dwarf_getcfi_elf(elf_);

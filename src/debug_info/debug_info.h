@@ -70,6 +70,9 @@ class DebugInfo {
   // Where an address lies in the file. An address that exists only in memory (.bss) gets the place
   // that it would have if the segment went on. False for an address in no segment.
   bool file_offset(uint64_t address, uint64_t* offset) const;
+  // Whether code is loaded there. A function that the linker has thrown away keeps its entry, with
+  // an address that is none: 0, 1, -1, -2 …
+  bool is_code(uint64_t address) const;
   // The canonical frame address at `pc` as operations of DWARF; none when it is not known. They
   // stay valid until the next call.
   std::pair<const Dwarf_Op*, size_t> frame_address(uint64_t pc);

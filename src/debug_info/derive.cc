@@ -6,11 +6,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <set>
 #include <sstream>
 
 #include "base/foreign_file.h"
 #include "base/text.h"
+#include "debug_info/entry_parameters.h"
 #include "debug_info/object_fields.h"
 #include "debug_info/struct_fields.h"
 #include "event/function_event.h"
@@ -459,26 +462,100 @@ std::string number_text(const PassedParameter& parameter, const std::string& nam
   const std::optional<uint64_t> text = text_pointer_in(object);
   if (text && (parameter.by_reference || facts.is_reference))
     return "string " + name + "+" + std::to_string(*text) + "[0]+0";
-  if (parameter.by_reference) return "x64 " + name;
+  const std::string word = parameter.is_promoted ? "double" : number_word(facts);
+  if (parameter.by_reference) {
+    const bool is_number = parameter.is_behind_pointer && facts.size <= 8 && !word.empty();
+    if (is_number && is_text_pointer(facts)) return "string " + name + "[0]+0";
+    return is_number ? word + " " + name + "[0]" : "x64 " + name;
+  }
   if (is_text_pointer(facts)) return "string " + name;
-  const std::string word = number_word(facts);
   return word.empty() ? "" : word + " " + name;
 }
+
+// A parameter that is the same at each call; empty: function_events has no such number.
+std::string constant_text(const PassedParameter& parameter, const std::string& name) {
+  const TypeFacts facts = facts_of(parameter.type);
+  const std::string word = number_word(facts);
+  if (word.empty() || facts.size == 0 || facts.size > 8) return "";
+  const std::string begin = word + " " + name + "=\\";
+  if (facts.kind == TypeKind::kFloat) {
+    double number = 0;
+    float narrow = 0;
+    if (facts.size == sizeof narrow) {
+      std::memcpy(&narrow, &parameter.constant, sizeof narrow);
+      number = narrow;
+    } else {
+      std::memcpy(&number, &parameter.constant, sizeof number);
+    }
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    return begin + text;
+  }
+  const unsigned unused = unsigned(64 - facts.size * 8);
+  if (facts.is_signed)
+    return begin + std::to_string(int64_t(parameter.constant << unused) >> unused);
+  return begin + std::to_string(parameter.constant << unused >> unused);
+}
+
+// The positions of a list, as function_events counts them: what nobody asks for is skipped.
+class PositionList {
+ public:
+  explicit PositionList(bool has_hidden_result) {
+    if (has_hidden_result) skip(false);
+  }
+  // Whether what is passed in these registers can still stand behind what the list has.
+  bool reaches(const PassedParameter& parameter) const {
+    unsigned taken[2] = {nr_[0], nr_[1]};
+    for (const PassedParameter::Register& one : parameter.registers) {
+      if (one.index < taken[one.is_vector]) return false;
+      taken[one.is_vector] = one.index + 1;
+    }
+    return true;
+  }
+  // Skips what is passed in front of it.
+  void go_to(const PassedParameter& parameter, uint32_t* on_stack) {
+    bool has_begun[2] = {false, false};
+    for (const PassedParameter::Register& one : parameter.registers) {
+      while (!has_begun[one.is_vector] && nr_[one.is_vector] < one.index) skip(one.is_vector);
+      has_begun[one.is_vector] = true;
+    }
+    const TypeFacts facts = facts_of(parameter.type);
+    const bool is_word = parameter.by_reference || (!parameter.in_memory && facts.size <= 8);
+    if (!parameter.registers.empty() || !is_word || !parameter.is_known) return;
+    const bool is_vector = facts.kind == TypeKind::kFloat && !parameter.by_reference;
+    while (nr_[is_vector] < (is_vector ? kMaxVectorArgs : kMaxIntegerArgs)) skip(is_vector);
+    while (nr_[0] == kMaxIntegerArgs && 8 * uint64_t{*on_stack} < parameter.stack_offset &&
+           *on_stack < kMaxStackArgs) {
+      parts_.emplace_back("NULL");
+      ++*on_stack;
+    }
+  }
+  void add(const PassedParameter& parameter, std::string part) {
+    for (const PassedParameter::Register& one : parameter.registers) nr_[one.is_vector]++;
+    parts_.push_back(std::move(part));
+  }
+  // What is passed nowhere.
+  void add(std::string part) { parts_.push_back(std::move(part)); }
+  const std::vector<std::string>& parts() const { return parts_; }
+
+ private:
+  void skip(bool is_vector) {
+    parts_.emplace_back(is_vector ? "double NULL" : "NULL");
+    nr_[is_vector]++;
+  }
+  std::vector<std::string> parts_;
+  unsigned nr_[2] = {0, 0};  // integers, vectors
+};
 
 std::string parameter_text(const PassedParameter& parameter, const std::string& name,
                            uint32_t* on_stack, std::vector<std::string>* beyond) {
   std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
   const std::string text = number_text(parameter, name);
   if (!text.empty() && is_passed_alike(text, parameter, on_stack)) return text;
-  if (parameter.registers.empty()) {
-    beyond->push_back(shown + "is passed on the stack and left out");
-    return "";
-  }
-  std::vector<std::string> skipped;
-  for (const PassedParameter::Register& one : parameter.registers)
-    skipped.push_back(one.is_vector ? "double NULL" : "NULL");
-  beyond->push_back(shown + "is passed in pieces and left out");
-  return join(skipped, ", ");
+  beyond->push_back(shown + (parameter.registers.empty()
+                                 ? "is passed on the stack and left out"
+                                 : "is passed in pieces and left out"));
+  return "";
 }
 
 // A value of 16 bytes, or a structure by value; empty: it is neither.
@@ -527,10 +604,10 @@ bool has_format(const FunctionInstance& instance, const PassedParameters& passed
 }
 
 // The list of a function event, without its brackets.
-std::string parameters_text(const FunctionInstance& instance, bool has_objects,
+std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, bool has_objects,
                             std::vector<std::string>* beyond, ObjectArguments* objects) {
-  const PassedParameters passed = passed_parameters(instance.concrete);
-  std::vector<std::string> parts;
+  const PassedParameters passed = entry_parameters(info, instance.concrete, instance.entry);
+  PositionList list(passed.has_hidden_result);
   const std::vector<FetchArgument> names = parameter_names(passed);
   std::vector<FetchArgument> taken = names;
   const FieldName field_name = [&taken](const std::string& wish) {
@@ -540,14 +617,22 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
   };
   const size_t nr_before = beyond->size();
   uint32_t on_stack = 0;
-  if (passed.has_hidden_result) parts.push_back("NULL");
   for (size_t i = 0; i < names.size(); i++) {
     const PassedParameter& parameter = passed.parameters[i];
     const std::string& name = names[i].name;
+    const bool is_passed = parameter.fate == PassedParameter::Fate::kPassed;
+    if (!is_passed || !list.reaches(parameter)) {
+      const bool is_constant = parameter.fate == PassedParameter::Fate::kConstant;
+      const std::string constant = is_constant ? constant_text(parameter, name) : "";
+      list.add(constant.empty() ? "x64 " + name + "=?" : constant);
+      if (has_objects && constant.empty()) objects->push_back(left_out_argument(name, i));
+      continue;
+    }
+    list.go_to(parameter, &on_stack);
     std::optional<ObjectFields> object =
         has_objects ? object_fields(parameter, name, field_name) : std::nullopt;
     if (object) {
-      parts.insert(parts.end(), object->positions.begin(), object->positions.end());
+      list.add(parameter, join(object->positions, ", "));
       objects->push_back(std::move(object->argument));
       continue;
     }
@@ -556,9 +641,10 @@ std::string parameters_text(const FunctionInstance& instance, bool has_objects,
                                    : "";
     const size_t nr_beyond = beyond->size();
     if (part.empty()) part = parameter_text(parameter, name, &on_stack, beyond);
-    if (!part.empty()) parts.push_back(part);
+    if (!part.empty()) list.add(parameter, std::move(part));
     if (has_objects && beyond->size() > nr_beyond) objects->push_back(left_out_argument(name, i));
   }
+  std::vector<std::string> parts = list.parts();
   // The kernel's uprobes have no form for it.
   if (has_objects && beyond->size() == nr_before && has_format(instance, passed, parts))
     parts.emplace_back("...");
@@ -586,7 +672,7 @@ std::string result_word(const FunctionInstance& instance) {
 
 // Of several words, or an object.
 std::optional<WholeResult> result_of(const FunctionInstance& instance) {
-  std::vector<FetchArgument> taken = parameter_names(passed_parameters(instance.concrete));
+  std::vector<FetchArgument> taken = parameter_names(listed_parameters(instance.concrete));
   const FieldName field_name = [&taken](const std::string& wish) {
     std::string name = unique_name(wish, taken);
     taken.push_back({name, "", "", ""});
@@ -601,7 +687,7 @@ std::optional<WholeResult> result_of(const FunctionInstance& instance) {
 FunctionValueNames value_names(const FunctionInstance& instance, ValueNamesCache* cache) {
   const std::string scope = scope_of(instance);
   FunctionValueNames found;
-  const PassedParameters passed = passed_parameters(instance.concrete);
+  const PassedParameters passed = listed_parameters(instance.concrete);
   const std::vector<FetchArgument> names = parameter_names(passed);
   for (size_t i = 0; i < names.size(); i++) {
     const TypeFacts facts = facts_of(passed.parameters[i].type);
@@ -621,6 +707,73 @@ bool is_assembler(FunctionInstance instance) {
   if (!dwarf_diecu(&instance.concrete, &unit, nullptr, nullptr)) return false;
   return dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
 }
+
+// Whether they are different functions, and not copies of one.
+bool are_different(const FunctionInstance& a, const FunctionInstance& b) {
+  return !same_entry(declaration_of(a.concrete), declaration_of(b.concrete));
+}
+
+constexpr size_t kMostNamesakes = 64;  // more of them have one line, if their lists are alike
+
+// What each of several functions is called, so that it means no other of them: `f(int)` among
+// overloads, `f@a.c` among local functions of several files, `f.constprop.0`; else its place in the
+// object, `name=prog@0x1234`.
+class NamesOfInstances {
+ public:
+  NamesOfInstances(const DebugInfo& info, const std::vector<FunctionInstance>& found,
+                   const std::string& asked)
+      : info_(info), found_(found), asked_(asked) {
+    for (const FunctionInstance& one : found) {
+      const ObjectSymbol* symbol = info.symbol_at(one.entry, true);
+      symbols_.push_back(symbol && symbol->address == one.entry ? symbol->name : "");
+      whole_.push_back(symbols_.back().empty() ? "" : demangle(symbols_.back(), true));
+    }
+  }
+  // Local functions that nothing but their files tells apart.
+  bool has_namesakes() const {
+    for (size_t i = 0; i < found_.size(); i++)
+      for (size_t k = 0; k < i; k++)
+        if (whole_[i] == whole_[k] && are_different(found_[i], found_[k])) return true;
+    return false;
+  }
+  std::string of(size_t i) const {
+    const bool is_clone = !clone_suffix(symbols_[i]).empty();
+    if (count(whole_, whole_[i]) == 1 && (!is_clone || !symbols_[i].starts_with("_Z")))
+      return whole_[i];
+    // Each has an event of its own, also where the name is the same.
+    const std::string event =
+        make_identifier(asked_) + (i == 0 ? "" : "_" + std::to_string(i + 1)) + "=";
+    if (count(symbols_, symbols_[i]) == 1 && info_.count_symbols(symbols_[i]) == 1)
+      return event + symbols_[i];
+    if (!symbols_[i].starts_with("_Z") && !is_clone && is_alone_in_file(i))
+      return symbols_[i] + "@" + file_of(i);
+    return event + info_.name() + "@" + hex_number(found_[i].entry);
+  }
+
+ private:
+  static size_t count(const std::vector<std::string>& all, const std::string& one) {
+    return one.empty() ? 0 : size_t(std::count(all.begin(), all.end(), one));
+  }
+  std::string file_of(size_t i) const {
+    return std::string(base_name(declaration_file(found_[i].concrete)));
+  }
+  // The agent knows local functions by the file's name in the table of symbols, with their clones.
+  bool is_alone_in_file(size_t i) const {
+    const std::string file = file_of(i);
+    Dwarf_Die unit;
+    Dwarf_Die die = found_[i].concrete;
+    if (file.empty() || !::dwarf_diecu(&die, &unit, nullptr, nullptr)) return false;
+    if (base_name(name_of(unit)) != file) return false;  // in a header
+    for (size_t k = 0; k < found_.size(); k++)
+      if (k != i && file_of(k) == file && symbols_[k].starts_with(symbols_[i])) return false;
+    return file.find_first_of("@(): ") == file.npos;
+  }
+
+  const DebugInfo& info_;
+  const std::vector<FunctionInstance>& found_;
+  const std::string asked_;
+  std::vector<std::string> symbols_, whole_;
+};
 
 }  // namespace
 
@@ -646,15 +799,16 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   std::vector<std::string> lists;
   std::vector<ObjectArguments> objects(found.size());
   for (size_t i = 0; i < found.size(); i++)
-    lists.push_back(parameters_text(found[i], has_objects, &result.beyond, &objects[i]));
+    lists.push_back(parameters_text(*info_, found[i], has_objects, &result.beyond, &objects[i]));
   std::sort(result.beyond.begin(), result.beyond.end());
   result.beyond.erase(std::unique(result.beyond.begin(), result.beyond.end()), result.beyond.end());
-  const bool is_one =
+  const NamesOfInstances instances(*info_, found, std::string(function));
+  const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
+  const bool is_one =
+      are_alike && (found.size() > kMostNamesakes || !instances.has_namesakes());
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
-    const ObjectSymbol* symbol = info_->symbol_at(found[i].entry, true);
-    std::string name(function);
-    if (!is_one && symbol) name = demangle(symbol->name, true);
+    const std::string name = is_one ? std::string(function) : instances.of(i);
     std::string line = name + "(" + lists[i] + ")";
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));

@@ -290,6 +290,10 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
       // clang up to 17 does not align it, so that a function event cannot name its place.
       if (test::made_by_clang(*info) && row.function == std::string("int128_on_stack"))
         list.resize(list.find(", s128 h")), beyond = 1;
+      // Optimizing, it does not say where a value in two registers is.
+      const bool is_lost =
+          object == std::string("passing_clang") && row.function == std::string("int128");
+      if (is_lost) list = "s32 a, x64 b=?, NULL, NULL, s32 c";
       EXPECT_EQ(made->lines.front(), row.function + ("(" + list) + ")") << object;
       EXPECT_EQ(made->objects.front().size(), row.objects) << row.function << ' ' << object;
       EXPECT_EQ(made->beyond.size(), beyond) << row.function << ' ' << object;
@@ -297,9 +301,11 @@ TEST(DeriveOfOneObject, ValuesOfSeveralWords) {
     // The kernel's uprobes have no such types.
     Result<FunctionEventLines> made = probes->function_events("int128", false);
     ASSERT_TRUE(made.ok());
-    EXPECT_EQ(made->lines.front(), "int128(s32 a, NULL, NULL, s32 c)");
+    const bool is_lost = object == std::string("passing_clang");
+    EXPECT_EQ(made->lines.front(), is_lost ? "int128(s32 a, x64 b=?, NULL, NULL, s32 c)"
+                                           : "int128(s32 a, NULL, NULL, s32 c)");
     EXPECT_TRUE(made->objects.front().empty());
-    EXPECT_EQ(made->beyond.size(), 1u);
+    EXPECT_EQ(made->beyond.size(), is_lost ? 0u : 1u);
     made = probes->function_events("log_to", false);
     ASSERT_TRUE(made.ok());
     EXPECT_EQ(made->lines.front(), "log_to(s32 level, string format)");

@@ -102,7 +102,7 @@ void FunctionFinder::add_head(Dwarf_Die die, const Scope& scope, bool is_declara
     heads_->declarations.push_back({std::move(name), std::move(qualified), die});
   }
   const std::optional<uint64_t> entry = entry_of(die);
-  if (!entry) return;
+  if (!entry || !is_code(*entry)) return;
   heads_->codes.emplace_back(declaration_of(die).addr, die);
   heads_->entries.emplace(*entry, die);
 }
@@ -173,7 +173,7 @@ void FunctionFinder::collect(std::vector<FunctionInstance>* found) const {
     auto match = declarations_.find(declaration.addr);
     if (match == declarations_.end()) continue;
     std::optional<uint64_t> entry = entry_of(code.die);
-    if (!entry) continue;
+    if (!entry || !is_code(*entry)) continue;
     bool is_there = is_in_file(code.die) || is_in_file(declaration);
     if (!is_there) continue;
     bool is_inlined = !same_entry(code.die, code.concrete);
@@ -344,6 +344,7 @@ std::optional<FunctionInstance> FunctionFinder::innermost(Dwarf_Die unit, uint64
   std::optional<FunctionInstance> best;
   for (const Code& code : codes_) {  // outer ones come first
     if (!holds(code.die, pc)) continue;
+    if (code.concrete.addr && !is_code(entry_of(code.concrete).value_or(pc))) continue;
     bool is_inlined = !same_entry(code.die, code.concrete);
     best = FunctionInstance{code.die, code.concrete, is_inlined, entry_of(code.die).value_or(pc),
                             name_of(code.die)};

@@ -38,6 +38,8 @@ class FunctionFinder {
   bool expects_many() const { return expects_many_; }
   // The innermost instance in a unit whose code has the address.
   std::optional<FunctionInstance> innermost(Dwarf_Die unit, uint64_t pc);
+  // Whether an entry of the debug information can be that of code: see DebugInfo.
+  bool is_code(uint64_t address) const { return info_.is_code(address); }
   // All functions with code, as they are shown, sorted. Read at the first question.
   const std::vector<std::string>& names();
 

@@ -459,6 +459,27 @@ Where read_location(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute at
   return read_nested(info, point, attribute, 0);
 }
 
+Where read_first_location(DebugInfo& info, ProbePoint point, Dwarf_Attribute attribute,
+                          uint64_t* begin) {
+  constexpr int kMaxLocations = 4096;
+  Dwarf_Addr base = 0, from = 0, to = 0;
+  Dwarf_Op *ops = nullptr, *first = nullptr;
+  size_t count = 0, nr_first = 0;
+  ptrdiff_t next = 0;
+  for (int i = 0; i < kMaxLocations; i++) {
+    next = ::dwarf_getlocations(&attribute, next, &base, &from, &to, &ops, &count);
+    if (next <= 0) break;
+    if (count == 0 || (first && from >= *begin)) continue;
+    first = ops;
+    nr_first = count;
+    *begin = from;
+  }
+  if (!first) return Where::nowhere(kOptimizedOut);
+  point.at_entry &= *begin == point.pc;
+  point.pc = *begin;
+  return Evaluator(info, point, &attribute, 0).run(first, nr_first);
+}
+
 Where read_variable(DebugInfo& info, const ProbePoint& point, Dwarf_Die variable) {
   if (std::optional<Dwarf_Attribute> location = attribute_of(variable, DW_AT_location))
     return read_location(info, point, *location);

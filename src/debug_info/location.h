@@ -81,6 +81,10 @@ struct ProbePoint {
 
 // The location that an attribute (DW_AT_location, DW_AT_frame_base …) gives for point.pc.
 Where read_location(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute attribute);
+// The location that a list begins with, at its address, which may be an empty range: gcc's list of
+// a parameter that is used up at once has its entry alone. Nowhere: it is no list, or has none.
+Where read_first_location(DebugInfo& info, ProbePoint point, Dwarf_Attribute attribute,
+                          uint64_t* begin);
 // Of a variable, parameter or constant: DW_AT_location, else DW_AT_const_value.
 Where read_variable(DebugInfo& info, const ProbePoint& point, Dwarf_Die variable);
 

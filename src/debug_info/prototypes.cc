@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "debug_info/calling_convention.h"
+#include "debug_info/entry_parameters.h"
 
 namespace patchbay {
 
@@ -16,7 +16,7 @@ constexpr int kMaxRanges = 65536;
 
 using Show = CallArgument::Show;
 
-Show show_of(const TypeFacts& facts) {
+Show call_show_of(const TypeFacts& facts) {
   switch (facts.kind) {
     case TypeKind::kInteger:
     case TypeKind::kEnum:
@@ -36,6 +36,11 @@ CallArgument argument_of(const PassedParameter& parameter, size_t number) {
   argument.name = parameter.name;
   if (argument.name.empty()) argument.name = "arg" + std::to_string(number);
   const TypeFacts facts = facts_of(parameter.type);
+  if (parameter.fate != PassedParameter::Fate::kPassed || parameter.is_behind_pointer ||
+      parameter.is_promoted) {
+    argument.show = Show::kElsewhere;
+    return argument;
+  }
   if (parameter.registers.empty()) {
     // A class without members is passed nowhere. The same holds for a type of which nothing is
     // known.
@@ -47,7 +52,7 @@ CallArgument argument_of(const PassedParameter& parameter, size_t number) {
     if (!one.is_vector) argument.word[i] = int8_t(one.index);
   }
   if (parameter.by_reference) return argument;
-  argument.show = facts.kind == TypeKind::kFloat ? Show::kElsewhere : show_of(facts);
+  argument.show = facts.kind == TypeKind::kFloat ? Show::kElsewhere : call_show_of(facts);
   argument.size = uint8_t(std::min<uint64_t>(facts.size ? facts.size : 8, 16));
   return argument;
 }
@@ -100,16 +105,6 @@ void FunctionPrototypes::read_functions(Dwarf_Die scope, int depth) {
   } while (++count < kMaxChildren && ::dwarf_siblingof(&child, &child) == 0);
 }
 
-// gcc gives another symbol to a function whose parameters it has changed. clang marks its entry.
-bool FunctionPrototypes::is_clone(uint64_t address, Dwarf_Die function) const {
-  if (number_of(function, DW_AT_calling_convention).value_or(0) == DW_CC_nocall) return true;
-  const ObjectSymbol* symbol = info_->symbol_at(address, true);
-  if (!symbol || symbol->address != address) return false;
-  for (const char* mark : {".isra.", ".constprop.", ".part.", ".cold"})
-    if (symbol->name.find(mark) != std::string::npos) return true;
-  return false;
-}
-
 std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
   auto behind =
       std::upper_bound(ranges_.begin(), ranges_.end(), address,
@@ -119,9 +114,10 @@ std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
   if (!unit.is_read) read_functions(unit.die, 0);
   unit.is_read = true;
   auto found = functions_.find(address);
-  if (found == functions_.end() || is_clone(address, found->second)) return std::nullopt;
+  if (found == functions_.end()) return std::nullopt;
   CallArguments arguments;
-  for (const PassedParameter& parameter : passed_parameters(found->second).parameters) {
+  for (const PassedParameter& parameter :
+       entry_parameters(*info_, found->second, address).parameters) {
     arguments.push_back(argument_of(parameter, arguments.size() + 1));
     if (arguments.back().show == Show::kMore) break;
   }

@@ -24,8 +24,7 @@ class FunctionPrototypes {
   static Result<std::unique_ptr<FunctionPrototypes>> open(const std::string& path,
                                                           const std::string& build_id);
 
-  // Nothing when no function begins there, or its parameters are not passed as its type says (a
-  // clone that the optimiser has made). The names are foreign: they may hold any bytes.
+  // Nothing when no function begins there. The names are foreign: they may hold any bytes.
   std::optional<CallArguments> at(uint64_t address);
 
  private:
@@ -40,7 +39,6 @@ class FunctionPrototypes {
   explicit FunctionPrototypes(std::unique_ptr<DebugInfo> info);
   void add_ranges(size_t unit);
   void read_functions(Dwarf_Die scope, int depth);
-  bool is_clone(uint64_t address, Dwarf_Die function) const;
 
   std::unique_ptr<DebugInfo> info_;
   UnitIndex index_;

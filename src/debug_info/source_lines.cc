@@ -75,7 +75,7 @@ std::vector<SourceLines::Place> SourceLines::places_of(const UnitIndex& index,
   std::string_view base = base_name(file);
   for (const Dwarf_Die& unit : index.with_file(base)) {
     for (const Row& row : rows_of(unit)) {
-      if (!row.is_statement || !is_file(row.file, file)) continue;
+      if (!row.is_statement || !is_file(row.file, file) || !finder.is_code(row.address)) continue;
       lines->push_back(row.line);
       if (row.line != line || places.size() >= kMaxPlaces) continue;
       std::optional<FunctionInstance> instance = finder.innermost(unit, row.address);

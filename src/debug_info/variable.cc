@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "debug_info/entry_parameters.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -118,6 +119,13 @@ Where at_return(const Where& at_entry) {
 // A location for the whole function speaks of a frame. At the first byte that frame is not made
 // yet. At the return only the registers of the entry are known.
 Where VariableReader::parameter_place(const Variable& variable) {
+  std::optional<PassedParameter> passed;
+  const uint64_t function_entry = entry_of(point_.concrete).value_or(point_.pc);
+  for (PassedParameter& one :
+       entry_parameters(info_, point_.concrete, function_entry).parameters)
+    if (one.name == variable.name && !passed) passed = std::move(one);
+  // Its location speaks of a float, which the function makes of what it is passed.
+  if (passed && passed->is_promoted) return place_of(*passed, point_.at_return);
   std::optional<Dwarf_Attribute> location = attribute_of(variable.die, DW_AT_location);
   bool is_list = location && ::dwarf_whatform(&*location) != DW_FORM_exprloc &&
                  ::dwarf_whatform(&*location) != DW_FORM_block1 &&
@@ -131,10 +139,7 @@ Where VariableReader::parameter_place(const Variable& variable) {
   if (is_of_entry && point_.at_entry) return described;
   if (is_of_entry && is_optimised_clone()) return at_return(described);
   if (location && !is_known && is_optimised_clone()) return described;
-  for (const PassedParameter& passed : passed_parameters(point_.concrete).parameters) {
-    if (passed.name == variable.name) return place_of(passed, point_.at_return);
-  }
-  return described;
+  return passed ? place_of(*passed, point_.at_return) : described;
 }
 
 Value VariableReader::value_of(const Variable& variable) {

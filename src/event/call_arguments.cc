@@ -27,6 +27,14 @@ CallArguments call_arguments(const FunctionEventDef& def) {
   CallArguments arguments;
   uint32_t integers = first_place(def).integer;
   for (const FunctionEventArg& position : def.args) {
+    using Source = FunctionEventField::Source;
+    const bool is_taken_away = !position.fields.empty() &&
+                               (position.fields[0].source == Source::kMissing ||
+                                position.fields[0].source == Source::kConstant);
+    if (is_taken_away) {
+      arguments.emplace_back().name = position.fields[0].name;
+      arguments.back().show = Show::kElsewhere;
+    }
     if (position.passed() == FunctionEventArg::Passed::kNowhere) continue;
     CallArgument& argument = arguments.emplace_back();
     const bool is_integer = position.passed() == FunctionEventArg::Passed::kInteger;

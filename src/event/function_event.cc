@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "base/text.h"
 #include "event/function_event_atom.h"
@@ -67,6 +68,26 @@ void append_length(std::string* line, const FunctionEventField& field) {
   if (!is_string(field)) *line += "]";
 }
 
+// A number as a line has it: what the parser reads as these bits.
+std::string constant_text(const FunctionEventField& field) {
+  char text[64];
+  if (field.atom == "float") {
+    float number = 0;
+    std::memcpy(&number, &field.address, sizeof number);
+    std::snprintf(text, sizeof text, "%.9g", double(number));
+    return text;
+  }
+  if (field.atom == "double") {
+    double number = 0;
+    std::memcpy(&number, &field.address, sizeof number);
+    std::snprintf(text, sizeof text, "%.17g", number);
+    return text;
+  }
+  if (field.atom[0] == 'x') return hex_number(field.address);
+  const bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
+  return is_signed ? std::to_string(int64_t(field.address)) : std::to_string(field.address);
+}
+
 // What is neither an argument nor at an address: "$errno", "%sp".
 std::string special_of(const FunctionEventField& field) {
   using Source = FunctionEventField::Source;
@@ -91,6 +112,8 @@ void append_field(std::string* line, const FunctionEventField& field) {
     return;
   }
   *line += " " + field.name;
+  if (field.source == FunctionEventField::Source::kMissing) *line += "=?";
+  if (field.source == FunctionEventField::Source::kConstant) *line += "=\\" + constant_text(field);
   for (const auto& suffix : field.suffixes) {
     std::string number = std::to_string(suffix.value);
     *line += suffix.is_index ? "[" + number + "]" : "+" + number;

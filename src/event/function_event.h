@@ -19,7 +19,16 @@
 namespace patchbay {
 
 struct FunctionEventField {
-  enum class Source : uint8_t { kArgument, kAddress, kResult, kErrno, kStack, kFormatArgs };
+  enum class Source : uint8_t {
+    kArgument,
+    kAddress,
+    kResult,
+    kErrno,
+    kStack,
+    kFormatArgs,
+    kConstant,  // the same at each call: `address` has its bits
+    kMissing,   // not known at all: shown as ?, and no field of the record
+  };
   struct Suffix {
     bool is_index;
     uint64_t value;
@@ -44,7 +53,7 @@ struct FunctionEventField {
   std::string below = {};
   std::string name;
   std::vector<Suffix> suffixes;
-  uint64_t address = 0;        // kAddress
+  uint64_t address = 0;        // kAddress; kConstant: the value's bits
   std::string address_symbol;  // kAddress through $symbol
 
   bool is_array() const { return array_len || (most && atom != "string"); }

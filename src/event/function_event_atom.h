@@ -50,7 +50,12 @@ inline uint32_t most_by_default(const FunctionEventField& field) {
 }
 // Whether a field's value can be a length, or an address: a number of the record.
 inline bool can_be_length(const FunctionEventField& field) {
-  return !is_string(field) && !is_float(field) && !field.is_array() && !is_wide(field);
+  return !is_string(field) && !is_float(field) && !field.is_array() && !is_wide(field) &&
+         field.source != FunctionEventField::Source::kMissing;
+}
+
+inline bool is_missing(const FunctionEventField& field) {
+  return field.source == FunctionEventField::Source::kMissing;
 }
 
 // Known only when the function returns.

@@ -56,6 +56,10 @@ std::string type_text(const FunctionEventField& field) {
 [[gnu::cold]] void append_print(const FunctionEventField& field, std::string_view conversion,
                                 std::string* format, std::string* values) {
   *format += field.name + "=";
+  if (is_missing(field)) {
+    *format += "?";
+    return;
+  }
   if (is_string(field)) {
     *format += "%s";
     *values += ", __get_str(" + field.name + ")";
@@ -186,6 +190,10 @@ void FetchCompiler::flush_add() {
 
 void FetchCompiler::emit_start(const FunctionEventField& field, Registers at) {
   if (field.source == FunctionEventField::Source::kAddress) {
+    scalar_only_ = false;
+    return emit(FetchOp::kImm, field.address);
+  }
+  if (field.source == FunctionEventField::Source::kConstant) {
     scalar_only_ = false;
     return emit(FetchOp::kImm, field.address);
   }
@@ -355,12 +363,13 @@ FetchCompiler::Number FetchCompiler::find_number(const std::string& name) const 
       const bool is_member = def_.args[i].struct_size != 0;  // as the parser has it
       if (!is_member && field.name == name && can_be_length(field))
         return {&field, registers_[i], &call_.fields[place]};
-      place++;
+      place += is_missing(field) ? 0 : 1;
     }
   return {&def_.result->fields[0], {{}, class_of_result(*def_.result)}, &call_.fields[place]};
 }
 
 void FetchCompiler::compile_field(const FunctionEventField& field, Registers at) {
+  if (is_missing(field)) return;
   const EventField& place = call_.fields[next_field_++];
   take_place(place);
   if (!is_now(field)) return;
@@ -466,6 +475,7 @@ namespace {
 
 // One field behind the other, each aligned to its unit.
 void add_field(const FunctionEventField& field, EventCall* call) {
+  if (is_missing(field)) return;
   const bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
   const uint32_t unit = is_dynamic_array(field) ? kDataLocBytes : field.atom_size;
   const EventField& last = call->fields.back();

@@ -122,6 +122,21 @@ TEST(FunctionEventCall, AWholeCallsFormat) {
             "REC->a, REC->fd, REC->errno, REC->duration");
 }
 
+TEST(FunctionEventFetch, ConstantsAndWhatIsMissing) {
+  const char* const line =
+      "f(string unit=?, int factor=\\-7, double d=\\1.5, int value, u64 n=\\3, string/n text)";
+  EXPECT_EQ(make_call(line).print_fmt,
+            "\"%pS->%pS(unit=?, factor=%d, d=%llx, value=%d, n=%llu, text=%s)\", REC->__parent_ip, "
+            "REC->__ip, REC->factor, REC->d, REC->value, REC->n, __get_str(text)");
+  const Recorded r = record(line, {5, word("abcdef")});
+  EXPECT_EQ(r.call.fields.size(), 2 + 5u);
+  EXPECT_EQ(r.get<int>(0), -7);
+  EXPECT_EQ(r.get<double>(1), 1.5);
+  EXPECT_EQ(r.get<int>(2), 5);
+  EXPECT_EQ(r.get<uint64_t>(3), 3u);
+  EXPECT_EQ(r.string(4), "abc");
+}
+
 TEST(FunctionEventFetch, TheStackPointerTakesNoArgumentsPlace) {
   const FunctionEventDef def = parse("f(x64 %sp, int a, int b)");
   Recorded made{make_function_event_call(def, 7), {}};

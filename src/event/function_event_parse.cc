@@ -11,7 +11,7 @@
 //                    |  struct { type TYPE name , … } name VAR       (also | for the ',')
 //   VAR:  + PLUS 4 VAR     [ BRACKET 2 INDIRECT ] BRACKET_END     = EQUAL 0x10 ADDR     = EQUAL $
 //   SYMBOL name ADDR     BRACKET_END < BELOW name BELOW_END
-//   VAR = EQUAL % REGISTER sp ADDR
+//   VAR = EQUAL % REGISTER sp ADDR     = EQUAL \ 7 ADDR     = EQUAL ? ADDR
 // ... behind a string is what its format reads; it stands like a NULL, and nothing that is passed
 // behind it.
 // SYMBOL errno is no variable of the program: it is the thread's, when a call returns.
@@ -24,6 +24,8 @@
 // NULL` skips a vector register as `NULL` skips an integer one.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "abi/buffer_abi.h"
@@ -102,6 +104,33 @@ bool parse_number(std::string_view token, uint64_t* value) {
 bool parse_address(std::string_view token, uint64_t* value) {
   return token.size() > 2 && token[0] == '0' && (token[1] == 'x' || token[1] == 'X') &&
          parse_number(token, value);
+}
+
+bool is_one_of(char c, std::string_view set) { return set.find(c) != set.npos; }
+
+// The bits of a number that the field can have.
+bool parse_constant(std::string_view token, const FunctionEventField& field, uint64_t* bits) {
+  if (is_float(field)) {
+    const std::string text(token);
+    char* end = nullptr;
+    const double number = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end) return false;
+    const float narrow = float(number);
+    *bits = 0;
+    if (field.atom_size == sizeof narrow)
+      std::memcpy(bits, &narrow, sizeof narrow);
+    else
+      std::memcpy(bits, &number, sizeof number);
+    return true;
+  }
+  const bool is_negative = token.starts_with('-');
+  const bool is_signed = find_atom(field.atom)->is_signed && !field.is_unsigned_word;
+  if ((is_negative && !is_signed) || !parse_number(token.substr(is_negative), bits)) return false;
+  const uint64_t values = field.atom_size == 8 ? 0 : uint64_t{1} << (8 * field.atom_size);
+  const uint64_t most = is_signed ? (values ? values / 2 : uint64_t{1} << 63) : values;
+  if (most && (is_negative ? *bits > most : *bits >= most)) return false;
+  if (is_negative) *bits = -*bits;
+  return true;
 }
 
 // Of `NAME = function(`: one past the '='; 0: the line begins with the function. `operator=(` and
@@ -237,6 +266,9 @@ class FunctionEventParser {
   State on_register();
   State set_special(Source source, std::string_view name);
   State set_address(uint64_t address, std::string_view symbol);
+  State on_constant();
+  State on_missing();
+  bool is_plain_number();
   State begin_field();
   void take_c_name();
   State add_null(std::string atom);
@@ -656,8 +688,46 @@ State FunctionEventParser::on_equal(bool named) {
     show("%");
     return State::kRegister;
   }
+  if (token_ == "\\" && named) return on_constant();
+  if (token_ == "?" && named) return on_missing();
   if (!parse_address(token_, &address)) return State::kError;
   return set_address(address, "");
+}
+
+// What stands for no argument has no part beside it, and is a value itself.
+bool FunctionEventParser::is_plain_number() {
+  return arg().fields.size() == 1 && !field().is_out && !is_string(field()) && !is_wide(field()) &&
+         !field().is_array();
+}
+
+// An argument that is the same at each call, which a compiler has taken out of the function.
+State FunctionEventParser::on_constant() {
+  if (!is_plain_number()) {
+    message_ = "Error: A constant is a number and stands by itself, as in int level=\\3";
+    return State::kError;
+  }
+  const size_t begin = end_;
+  while (end_ < line_.size() && (is_name_char(line_[end_]) || is_one_of(line_[end_], "+-.")))
+    end_++;
+  token_ = line_.substr(begin, end_ - begin);
+  if (!parse_constant(token_, field(), &field().address)) {
+    message_ = "Error: Behind \\ stands a number that a " + field().atom + " can have";
+    return State::kError;
+  }
+  field().source = Source::kConstant;
+  show("\\" + std::string(token_));
+  return State::kAddr;
+}
+
+// An argument of which nobody knows where it is: a compiler has taken it away.
+State FunctionEventParser::on_missing() {
+  if (arg().fields.size() != 1 || field().is_out) {
+    message_ = "Error: ? stands by itself";
+    return State::kError;
+  }
+  field().source = Source::kMissing;
+  show("?");
+  return State::kAddr;
 }
 
 // A variable of a program may be qualified: $ns::counter, $library.so:counter.
@@ -759,9 +829,8 @@ State FunctionEventParser::finish_result() {
 State FunctionEventParser::on_delimiter() {
   if (in_result_) return State::kError;
   char c = token_.empty() ? '\0' : token_[0];
-  const bool is_alone = !arg().fields.empty() &&
-                        (field().source == Source::kErrno || field().source == Source::kStack ||
-                         field().source == Source::kFormatArgs);
+  const bool is_alone = !arg().fields.empty() && !field().is_passed() &&
+                        field().source != Source::kAddress;
   bool may_join = !arg().is_null && !arg().struct_size && !is_alone;
   if (c != ')' && c != ',' && !(c == '|' && may_join)) return State::kError;
   if (!finish_field()) return State::kError;

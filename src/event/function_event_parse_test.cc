@@ -128,6 +128,45 @@ TEST(FunctionEventParse, WholeCalls) {
   EXPECT_EQ(without_event_name("int fd = f()"), "int fd = f()");
 }
 
+// What a compiler has taken away from a function is no argument any more.
+TEST(FunctionEventParse, ConstantsAndWhatIsMissing) {
+  expect_canonical("f(string unit = ?, int factor=\\7, int value)",
+                   "f(string unit=?, int factor=\\7, int value)");
+  expect_canonical("f(s8 a=\\-128, u8 b=\\255, x32 c=\\0x10, u64 d=\\18446744073709551615)",
+                   "f(s8 a=\\-128, u8 b=\\255, x32 c=\\0x10, u64 d=\\18446744073709551615)");
+  expect_canonical("f(double d=\\-1.5e-3, float g=\\0.1)",
+                   "f(double d=\\-0.0015, float g=\\0.100000001)");
+  expect_canonical("f(u64 n=\\3, string/n text)", "f(u64 n=\\3, string/n text)");
+  EXPECT_EQ(parse("f(int a=\\1, x64 b=?, int c)").args[2].fields[0].position, 0);
+  for (const char* line : {"f(int a=\\)",
+                           "f(int a=\\b)",
+                           "f(s8 a=\\128)",
+                           "f(s8 a=\\-129)",
+                           "f(u8 a=\\-1)",
+                           "f(u8 a=\\256)",
+                           "f(int a=\\2147483648)",
+                           "f(double a=\\x)",
+                           "f(double a=\\)",
+                           "f(string a=\\1)",
+                           "f(int a=\\1[0])",
+                           "f(int a=\\1 | int b)",
+                           "f(int a | int b=\\1)",
+                           "f(int[2] a=\\1)",
+                           "f(int \\1)",
+                           "f(int ?)",
+                           "f(int a=? | int b)",
+                           "f(int a=?[0])",
+                           "int r=\\1 = f()",
+                           "int r = f(out int a=?)",
+                           "f(string/n text, int n=?)",
+                           "f(int a[0]=\\1)",
+                           "f(long s=\\9223372036854775808)",
+                           "f(s128 a=\\1)"})
+    EXPECT_TRUE(parse_function_event(line, address_of).error) << line;
+  EXPECT_EQ(parse_function_event("f(u8 a=\\256)", address_of).error->message,
+            "Error: Behind \\ stands a number that a u8 can have");
+}
+
 TEST(FunctionEventParse, WholeCallsThatAreNone) {
   const auto error = [](std::string_view line) {
     const FunctionEventParse result = parse_function_event(line, address_of);

@@ -64,14 +64,30 @@ uint32_t element_size(std::string_view type) {
   return type.ends_with("8") || is_char_type(type) ? 1 : 4;
 }
 
-// How many of a function event's fields stand in its list of arguments, by its print fmt; what
-// stands behind is of a whole call: the result, the duration.
-size_t end_of_arguments(const EventCall& event) {
+// The list of a function event's arguments, by its print fmt; what stands behind it is of a whole
+// call: the result, the duration. "unit=?" in it is an argument that is not known, and no field.
+struct ArgumentList {
+  size_t end = 0;  // behind the last of its fields
+  std::vector<std::pair<size_t, std::string>> unknown;  // in front of which field
+};
+ArgumentList argument_list(const EventCall& event, bool escape) {
+  ArgumentList list;
   const std::string_view format = event.print_fmt;
   const size_t open = format.find('('), close = format.find(')', open);
-  if (close == format.npos) return event.fields.size();
-  const std::string_view list = format.substr(open, close - open);
-  return 2 + size_t(std::count(list.begin(), list.end(), '='));
+  list.end = close == format.npos ? event.fields.size() : 2;
+  if (close == format.npos) return list;
+  std::string_view rest = format.substr(open + 1, close - open - 1);
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(", "));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 2));
+    if (!one.ends_with("=?")) {
+      list.end++;
+      continue;
+    }
+    std::string& text = list.unknown.emplace_back(list.end, "").second;
+    escape ? append_escaped(&text, one) : void(text = one);
+  }
+  return list;
 }
 
 bool is_function_event(const EventCall& event) {
@@ -349,7 +365,9 @@ EventText::EventText(const EventCall& event, bool escape)
                 event.fields[1].name == "buf" && event.fields[1].size == 0;
   if (function_event) {
     style_ = Style::kFunction;
-    arguments_end_ = end_of_arguments(event);
+    ArgumentList list = argument_list(event, escape);
+    arguments_end_ = list.end;
+    unknown_ = std::move(list.unknown);
   } else if (marker && name_ == "print" && event.fields[0].size == 8) {
     style_ = Style::kMarker;
   } else if (marker && name_ == "raw_data" && event.fields[0].size == 4) {
@@ -404,8 +422,17 @@ void EventText::append_function(std::string* out, std::span<const uint8_t> recor
   append_symbol(out, load<uint64_t>(record.data() + 16), context);
   *out += '(';
   const size_t arguments_end = std::min(arguments_end_, steps_.size());
-  for (size_t i = 2; i < arguments_end; i++) {
-    if (i > 2) *out += ", ";
+  std::string_view between;
+  auto unknown = unknown_.begin();
+  for (size_t i = 2; i <= arguments_end; i++) {
+    for (; unknown != unknown_.end() && unknown->first <= i; ++unknown) {
+      *out += between;
+      *out += unknown->second;
+      between = ", ";
+    }
+    if (i == arguments_end) break;
+    *out += between;
+    between = ", ";
     *out += steps_[i].label;
     steps_[i].append(out, record, context, false);
   }

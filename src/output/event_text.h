@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "event/event_call.h"
@@ -86,6 +87,7 @@ class EventText {
   TracerText tracer_;
   std::vector<Step> steps_;
   size_t arguments_end_ = 0;  // of kFunction: the first step behind the list of arguments
+  std::vector<std::pair<size_t, std::string>> unknown_;  // of kFunction: "a=?" in front of a step
   std::unique_ptr<PrintFormat> format_;
   std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing
 };

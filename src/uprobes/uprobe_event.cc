@@ -70,6 +70,7 @@ std::vector<size_t> field_positions(std::string_view line, const FunctionEventDe
   size_t at = list == line.npos ? 0 : list + def.function.size();
   for (const FunctionEventArg& arg : def.args)
     for (const FunctionEventField& field : arg.fields) {
+      if (is_missing(field)) continue;
       size_t found = at;
       while (found < line.size() && !is_word_at(line, found, field.name)) found++;
       if (found < line.size()) at = found;

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+#include "debug_info/entry_parameters.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "symbol/demangled_name.h"
+
+namespace patchbay {
+namespace {
+
+using Fate = PassedParameter::Fate;
+using Register = PassedParameter::Register;
+
+constexpr uint64_t kStackRegister = 7;                        // rsp in DWARF
+constexpr uint64_t kIntegerRegisters[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9
+constexpr int64_t kReturnAddress = 8;                         // bytes
+
+// What the debug information says of one parameter at the entry.
+struct Said {
+  enum class Kind : uint8_t {
+    kNothing,    // it is not there, or computed from what is
+    kConstant,   // `constant`
+    kRegisters,  // of each word of 8 bytes, as far as it is known
+    kStack,      // at stack_offset
+    kInFrame,    // in the frame of the body: nothing of the entry
+    kSplit,      // its parts are in places of their own, as no convention has them
+  };
+  Kind kind = Kind::kNothing;
+  uint64_t constant = 0;
+  std::vector<std::optional<Register>> registers;
+  uint64_t stack_offset = 0;
+  bool is_pointer = false;  // what is there is a pointer to it
+  bool is_later = false;    // it speaks of a place behind the entry
+};
+
+std::optional<Register> argument_register(const LoadChain& chain) {
+  if (!chain.loads.empty() || chain.add != 0) return std::nullopt;
+  if (chain.start == LoadChain::Start::kVector && chain.number < 8)
+    return Register{true, unsigned(chain.number)};
+  if (chain.start != LoadChain::Start::kRegister) return std::nullopt;
+  const auto* found =
+      std::find(std::begin(kIntegerRegisters), std::end(kIntegerRegisters), chain.number);
+  if (found == std::end(kIntegerRegisters)) return std::nullopt;
+  return Register{false, unsigned(found - std::begin(kIntegerRegisters))};
+}
+
+Said said_of_value(const Where& where) {
+  Said said;
+  if (where.chain.is_constant()) {
+    said.kind = Said::Kind::kConstant;
+    said.constant = where.chain.constant();
+  } else if (const auto reg = argument_register(where.chain); reg && where.first_bit == 0) {
+    said.kind = Said::Kind::kRegisters;
+    said.registers = {reg};
+  }
+  return said;
+}
+
+// Behind the return address begins what is passed on the stack.
+Said said_of_stack(int64_t distance, bool is_pointer) {
+  Said said;
+  said.kind = distance >= kReturnAddress ? Said::Kind::kStack : Said::Kind::kInFrame;
+  said.stack_offset = uint64_t(distance - kReturnAddress);
+  said.is_pointer = is_pointer;
+  return said;
+}
+
+Said said_of_memory(const Where& where) {
+  const LoadChain& chain = where.chain;
+  const bool is_stack =
+      chain.start == LoadChain::Start::kRegister && chain.number == kStackRegister;
+  if (is_stack && chain.loads.empty()) return said_of_stack(chain.add, false);
+  if (is_stack && chain.loads.size() == 1 && chain.add == 0)
+    return said_of_stack(chain.loads[0], true);
+  Said said;
+  const auto reg = argument_register(chain);
+  if (!reg || reg->is_vector) return said;
+  said.kind = Said::Kind::kRegisters;
+  said.registers = {reg};
+  said.is_pointer = true;
+  return said;
+}
+
+// A structure in registers: each word of 8 bytes begins with a piece. Padding has none.
+Said said_of_pieces(const Where& where) {
+  Said said;
+  said.kind = Said::Kind::kRegisters;
+  uint64_t offset = 0;
+  for (const auto& [piece, bytes] : where.pieces) {
+    if (offset % 8 == 0) {
+      const Said part = piece.kind == Where::Kind::kValue ? said_of_value(piece) : Said();
+      if (part.kind == Said::Kind::kConstant || piece.kind == Where::Kind::kBytes)
+        said.kind = Said::Kind::kSplit;
+      const bool is_known = part.kind == Said::Kind::kRegisters;
+      said.registers.push_back(is_known ? part.registers[0] : std::nullopt);
+    } else if (piece.kind == Where::Kind::kValue && piece.first_bit == 0) {
+      // The second half of a word with a register of its own.
+      said.kind = Said::Kind::kSplit;
+    }
+    offset += bytes;
+  }
+  return said;
+}
+
+bool is_location_list(Dwarf_Attribute* attribute) {
+  const unsigned form = ::dwarf_whatform(attribute);
+  return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
+}
+
+// A location for the whole function that speaks of its frame.
+std::optional<Said> said_of_frame(Dwarf_Attribute* attribute, uint64_t pc) {
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (is_location_list(attribute)) return std::nullopt;
+  if (::dwarf_getlocation_addr(attribute, pc, &ops, &count, 1) < 1 || count == 0)
+    return std::nullopt;
+  const unsigned first = ops[0].atom;
+  const bool is_frame = first == DW_OP_fbreg || first == DW_OP_call_frame_cfa ||
+                        first == DW_OP_breg6 || first == DW_OP_breg7;
+  if (!is_frame) return std::nullopt;
+  Said said;
+  said.kind = Said::Kind::kInFrame;
+  said.is_pointer = ops[count - 1].atom == DW_OP_deref;
+  return said;
+}
+
+Said said_by(const Where& where, const PassedParameter& parameter) {
+  const bool is_computed = where.kind == Where::Kind::kNowhere && where.why != kOptimizedOut;
+  if (is_computed && facts_of(parameter.type).kind == TypeKind::kAggregate) {
+    // Some part of it is: the whole is passed all the same.
+    Said said;
+    said.kind = Said::Kind::kInFrame;
+    return said;
+  }
+  switch (where.kind) {
+    case Where::Kind::kValue:
+      return said_of_value(where);
+    case Where::Kind::kMemory:
+      return said_of_memory(where);
+    case Where::Kind::kPieces:
+      return said_of_pieces(where);
+    case Where::Kind::kBytes: {
+      Said said;
+      if (where.bytes.empty() || where.bytes.size() > sizeof said.constant) return said;
+      said.kind = Said::Kind::kConstant;
+      std::memcpy(&said.constant, where.bytes.data(), where.bytes.size());
+      return said;
+    }
+    default:
+      return {};
+  }
+}
+
+Said said_of(DebugInfo& info, Dwarf_Die function, uint64_t entry,
+             const PassedParameter& parameter) {
+  if (!parameter.location_die.addr) return {};
+  ProbePoint point;
+  point.pc = entry;
+  point.function = point.concrete = function;
+  point.at_entry = true;
+  std::optional<Dwarf_Attribute> location = attribute_of(parameter.location_die, DW_AT_location);
+  if (location)
+    if (std::optional<Said> frame = said_of_frame(&*location, entry)) return *frame;
+  const Where where = read_variable(info, point, parameter.location_die);
+  const bool is_elsewhere = where.kind == Where::Kind::kNowhere && where.why == kOptimizedOut;
+  if (!is_elsewhere || !location || !is_location_list(&*location)) return said_by(where, parameter);
+  uint64_t begin = entry;
+  Said said = said_by(read_first_location(info, point, *location, &begin), parameter);
+  said.is_later = begin != entry;
+  return said;
+}
+
+bool is_passed(const Said& said) {
+  return said.kind != Said::Kind::kNothing && said.kind != Said::Kind::kConstant;
+}
+
+// Whether the place that a convention gives is the one that the debug information says.
+bool agrees(const Said& said, const PassedParameter& assigned) {
+  if (!assigned.is_known) return true;
+  switch (said.kind) {
+    case Said::Kind::kStack:
+      return assigned.registers.empty() && assigned.stack_offset == said.stack_offset &&
+             said.is_pointer == assigned.by_reference;
+    case Said::Kind::kRegisters:
+      if (said.is_pointer != assigned.by_reference) return false;
+      if (said.registers.size() > assigned.registers.size()) return false;
+      for (size_t i = 0; i < said.registers.size(); i++) {
+        const auto& reg = said.registers[i];
+        if (reg && (reg->is_vector != assigned.registers[i].is_vector ||
+                    reg->index != assigned.registers[i].index))
+          return false;
+      }
+      return true;
+    case Said::Kind::kSplit:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool same_place(const PassedParameter& a, const PassedParameter& b) {
+  const auto same = [](const Register& one, const Register& other) {
+    return one.is_vector == other.is_vector && one.index == other.index;
+  };
+  return a.stack_offset == b.stack_offset &&
+         std::equal(a.registers.begin(), a.registers.end(), b.registers.begin(), b.registers.end(),
+                    same);
+}
+
+class Judge {
+ public:
+  Judge(DebugInfo& info, Dwarf_Die function, uint64_t entry)
+      : info_(info), function_(function), entry_(entry) {}
+  PassedParameters run();
+
+ private:
+  bool all_agree(const PassedParameters& assigned) const;
+  bool is_clone() const;
+  bool has_known_callers() const;
+  void judge_later(const PassedParameters& all);
+  void mark_removed(PassedParameters* passed) const;
+  void take_said(PassedParameters* passed) const;
+
+  DebugInfo& info_;
+  const Dwarf_Die function_;
+  const uint64_t entry_;
+  std::vector<Said> said_;
+};
+
+bool Judge::all_agree(const PassedParameters& assigned) const {
+  for (size_t i = 0; i < said_.size(); i++)
+    if (is_passed(said_[i]) && !agrees(said_[i], assigned.parameters[i])) return false;
+  return true;
+}
+
+// gcc gives another symbol to a function that it has changed. clang marks its entry.
+bool Judge::is_clone() const {
+  if (number_of(function_, DW_AT_calling_convention).value_or(0) == DW_CC_nocall) return true;
+  const ObjectSymbol* symbol = info_.symbol_at(entry_, true);
+  return symbol && symbol->address == entry_ && !clone_suffix(symbol->name).empty();
+}
+
+// A compiler may pass to it what it likes: nobody else calls it.
+bool Judge::has_known_callers() const {
+  const ObjectSymbol* symbol = info_.symbol_at(entry_, true);
+  const bool is_local = symbol && symbol->address == entry_ && symbol->is_local;
+  return is_clone() || is_local || !flag_of(function_, DW_AT_external);
+}
+
+// Of some parameters the first bytes say nothing and later ones do. They are passed, as the
+// convention has it, where the function is as its source says; but a compiler that has changed it
+// may have put in a constant only there.
+void Judge::judge_later(const PassedParameters& all) {
+  const bool is_changed =
+      is_clone() || std::any_of(said_.begin(), said_.end(),
+                                [](const Said& one) { return !one.is_later && !is_passed(one); });
+  for (size_t i = 0; i < said_.size(); i++) {
+    Said& said = said_[i];
+    if (!said.is_later) continue;
+    const bool is_same = said.kind == Said::Kind::kRegisters && agrees(said, all.parameters[i]);
+    const bool is_certain = !has_known_callers() || (is_same && !is_changed);
+    said.kind = is_certain ? Said::Kind::kInFrame : Said::Kind::kNothing;
+  }
+}
+
+void Judge::mark_removed(PassedParameters* passed) const {
+  for (size_t i = 0; i < said_.size(); i++) {
+    PassedParameter& parameter = passed->parameters[i];
+    if (said_[i].kind == Said::Kind::kNothing) parameter.fate = Fate::kGone;
+    if (said_[i].kind != Said::Kind::kConstant) continue;
+    parameter.fate = Fate::kConstant;
+    parameter.constant = said_[i].constant;
+  }
+}
+
+// No convention has these places: each is where its location says, and what only the body's frame
+// would say is not known.
+void Judge::take_said(PassedParameters* passed) const {
+  for (size_t i = 0; i < said_.size(); i++) {
+    PassedParameter& parameter = passed->parameters[i];
+    const Said& said = said_[i];
+    // What is passed in memory stays there, whatever the registers have.
+    const bool is_in_memory =
+        said.kind == Said::Kind::kInFrame && parameter.in_memory && !parameter.by_reference;
+    if (parameter.fate != Fate::kPassed || is_in_memory) continue;
+    const bool is_whole =
+        said.kind == Said::Kind::kRegisters && said.is_pointer == parameter.by_reference &&
+        said.registers.size() == std::max<size_t>(parameter.registers.size(), 1) &&
+        std::all_of(said.registers.begin(), said.registers.end(),
+                    [](const auto& reg) { return reg.has_value(); });
+    if (!is_whole) {
+      parameter.fate = Fate::kGone;
+      continue;
+    }
+    parameter.registers.clear();
+    parameter.stack_offset = 0;
+    for (const auto& reg : said.registers) parameter.registers.push_back(*reg);
+  }
+}
+
+PassedParameters Judge::run() {
+  PassedParameters listed = listed_parameters(function_);
+  for (PassedParameter& parameter : listed.parameters) {
+    said_.push_back(said_of(info_, function_, entry_, parameter));
+    parameter.is_behind_pointer = said_.back().is_pointer && !said_.back().is_later;
+  }
+  PassedParameters all = listed, living = listed;
+  assign_places(function_, &all);
+  judge_later(all);
+  // A class without members is nowhere, and was never anywhere.
+  for (size_t i = 0; i < said_.size(); i++)
+    if (!all.parameters[i].is_known && said_[i].kind == Said::Kind::kNothing)
+      said_[i].kind = Said::Kind::kInFrame;
+  mark_removed(&living);
+  assign_places(function_, &living);
+  const bool by_all = all_agree(all), by_living = all_agree(living);
+  if (!by_all && !by_living) {
+    take_said(&living);
+    return living;
+  }
+  if (!by_all) return living;
+  mark_removed(&all);
+  if (!by_living || !has_known_callers()) return all;
+  // Both would be right by what is known: what they have in different places is not.
+  for (size_t i = 0; i < said_.size(); i++) {
+    const bool is_said =
+        said_[i].kind == Said::Kind::kRegisters || said_[i].kind == Said::Kind::kStack;
+    if (all.parameters[i].fate == Fate::kPassed && !is_said &&
+        !same_place(all.parameters[i], living.parameters[i]))
+      all.parameters[i].fate = Fate::kGone;
+  }
+  return all;
+}
+
+}  // namespace
+
+PassedParameters entry_parameters(DebugInfo& info, Dwarf_Die function, uint64_t entry) {
+  return Judge(info, function, entry).run();
+}
+
+}  // namespace patchbay

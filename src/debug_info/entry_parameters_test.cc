@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// tests/debug_info/removed.c and its like: what a compiler has made of the parameters of functions
+// whose callers it knows, as lines of function_events. The values behind them are judged by
+// tests/truth (what programs say of themselves).
+#include "debug_info/entry_parameters.h"
+
+#include <gtest/gtest.h>
+
+#include "debug_info/derive.h"
+#include "debug_info/dwarf_testing.h"
+
+namespace patchbay {
+namespace {
+
+// Each line, with a '\n'.
+std::string lines_of(const std::string& object, const std::string& function) {
+  Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(test::object_path(object));
+  if (!probes.ok()) return probes.error().message();
+  Result<FunctionEventLines> made = (*probes)->function_events(function);
+  if (!made.ok()) return made.error().message();
+  std::string text;
+  for (const std::string& line : made->lines) text += line + "\n";
+  return text;
+}
+
+struct Row {
+  const char *object, *function, *lines;
+};
+
+TEST(EntryParameters, WhatAnOptimizerTakesAway) {
+  static constexpr Row kRows[] = {
+      {"removed_4", "scale", "scale(string unit, s32 factor, s32 value)\n"},
+      {"removed_4", "kandr", "kandr(s32 a, char b, double c)\n"},
+      {"removed_4", "stays", "stays(s32 a, struct {s32 a, s64 b} pair, string text)\n"},
+      {"removed_clang", "scale", "scale(x64 unit=?, s32 factor=\\7, s32 value)\n"},
+      {"removed_clang", "unread", "unread(s32 a, x64 dead=?, s32 b)\n"},
+      {"removed_clang", "reals",
+       "reals(x64 dead=?, double factor=\\2.5, x64 dead_too=?, double x)\n"},
+      {"removed_clang", "behind",
+       "behind(x64 dead=?, struct {s64 a, s64 b, s64 c} big, s64 last)\n"},
+      {"removed_clang", "stays", "stays(s32 a, struct {s32 a, s64 b} pair, string text)\n"},
+  };
+  for (const Row& row : kRows)
+    if (test::has_object(row.object)) {
+      EXPECT_EQ(lines_of(row.object, row.function), row.lines) << row.object;
+    }
+}
+
+// gcc gives what it has changed another symbol. Whether it does is its decision.
+TEST(EntryParameters, ClonesAreCalledAsTheyAre) {
+  if (test::made_by_clang(*test::open_info(test::object_path("removed_5"))))
+    GTEST_SKIP() << "the compiler is clang";
+  EXPECT_EQ(lines_of("removed_5", "unread"), "unread(s32 a, s32 dead=\\99, s32 b)\n");
+  EXPECT_EQ(lines_of("removed_5", "reals"),
+            "reals(x64 dead=?, double factor=\\2.5, x64 dead_too=?, double x)\n");
+}
+
+TEST(EntryParameters, NamesakesHaveALineEachAndWhatIsThrownAwayHasNone) {
+  EXPECT_EQ(lines_of("namesakes_5", "helper"),
+            "helper@namesake.c(s32 code)\nhelper@namesakes.c(string name, s64 n)\n");
+  EXPECT_EQ(lines_of("namesakes_5", "same"), "same@namesake.c(s32 n)\nsame@namesakes.c(s32 n)\n");
+  EXPECT_NE(lines_of("namesakes_5", "thrown_away").find("has no code there"), std::string::npos);
+}
+
+TEST(EntryParameters, EachConstructorHasItsOwn) {
+  for (const char* object : {"bases_4", "bases_5"}) {
+    const std::string lines = lines_of(object, "with_base::with_base");
+    const size_t whole = lines.find("(x64 this, s32 i, string name)\n");
+    const size_t part = lines.find("parm, s32 i, string name)\n");
+    EXPECT_NE(whole, lines.npos) << lines;
+    EXPECT_TRUE(part != lines.npos ||
+                lines.find("(x64 this, x64 vtt, s32 i, string name)\n") != lines.npos)
+        << lines;
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
+    EXPECT_EQ(lines.find("__in_chrg"), lines.npos) << lines;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
