@@ -36,6 +36,8 @@ uint64_t buffer_kb() {
 // "libfoo:ns::f[abi:cxx11](int, char)" as a line shows it: "ns::f".
 std::string shown_name(const std::string& function) {
   std::string name = split_library(without_abi_tags(function)).second;
+  for (const char* mark : {".constprop.", ".isra.", ".part.", ".llvm."})
+    name.resize(std::min(name.find(mark), name.size()));
   if (name.starts_with("_Z")) name = demangle(name, false);
   // One of several functions, helper@a.c: a line of a call has what it is called.
   if (const size_t at = name.rfind('@'); at != name.npos && at > 0 && !name.ends_with("@plt"))

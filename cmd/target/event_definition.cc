@@ -82,7 +82,8 @@ Result<Definitions> expanded_definitions(serve::Client& client, const EventReque
   std::vector<std::string> objects = objects_of(client.pid(), client.exe());
   Result<FunctionEventLines> found = expand_function_event(objects, event.text);
   if (!found.ok()) return about_source(event, found.error());
-  if (!found->beyond.empty() && found->lines.size() == 1 && !event.is_call) {
+  const bool has_result = event.is_call || event.text.find(" = ") != event.text.npos;
+  if (!found->beyond.empty() && found->lines.size() == 1 && !has_result) {
     Result<DerivedProbe> probe =
         derive_probe(objects, event.text.substr(0, event.text.size() - 3) + " $params");
     auto is_left_out = [](const std::string& note) {
@@ -222,6 +223,15 @@ Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
                                                    const std::string& text) {
   const auto parts = split_library(text);
   const std::string &library = parts.first, &asked = parts.second;
+  // helper@a.c: one of several, or all that a glob means there.
+  const size_t at = text.rfind('@');
+  if (at != text.npos && asked.find('@') > 0 && !text.ends_with(kOwnCalls) &&
+      !text.substr(at).starts_with("@0x")) {
+    auto found = functions_meant(client, objects, text.substr(0, at));
+    if (found.ok())
+      for (NamedFunction& one : *found) one.name += text.substr(at);
+    return found;
+  }
   std::vector<std::string> chosen = objects;
   std::erase_if(chosen, [&](const std::string& object) {
     return !is_library(library, std::string(base_name(object)));
@@ -380,6 +390,12 @@ Result<Definitions> definitions_of(serve::Client& client, const EventRequest& ev
     return expanded_definitions(client, event);
   if (event.kind() == EventRequest::Kind::kFunction)
     return Definitions{{"function_events", event.text}};
+  if (const size_t equals = event.text.find(" = ");
+      equals != event.text.npos && event.text.find('(') == event.text.npos)
+    return about_source(event, user_error(EINVAL,
+                                          "The arguments of a call with its result are said, or "
+                                          "asked for: -e '" +
+                                              event.text + "(*)'."));
   if (has_words_behind(event.text)) {
     return about_source(event,
                         user_error(EINVAL,

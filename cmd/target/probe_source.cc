@@ -156,19 +156,35 @@ Result<DerivedProbe> derive_probe(const std::vector<std::string>& objects, std::
                                     [&](SourceProbes& source) { return source.derive(request); });
 }
 
+namespace {
+
+// `int r = f(*)`, `mine=f(*)`: the line of f with the result and the name that are asked for.
+std::string as_asked(const std::string& line, const FunctionEventDef& asked, size_t number) {
+  const auto any_address = [](std::string_view) { return 1; };
+  FunctionEventParse parsed = parse_function_event(line, any_address);
+  if (!parsed.def) return line;
+  if (!asked.event.empty())
+    parsed.def->event = asked.event + (number ? "_" + std::to_string(number) : "");
+  if (asked.is_call) {
+    parsed.def->is_call = true;
+    parsed.def->result = asked.result;
+  }
+  return parsed.def->canonical();
+}
+
+}  // namespace
+
 Result<FunctionEventLines> expand_function_event(const std::vector<std::string>& objects,
                                                  const std::string& text, bool has_objects) {
-  std::string function = text.substr(0, text.size() - 3), event;
-  if (FunctionEventParse named = parse_function_event(function + "()", nullptr); named.def) {
-    event = named.def->event;
-    function = named.def->function;
-  }
+  std::string function = text.substr(0, text.size() - 3);
+  FunctionEventParse asked = parse_function_event(function + "()", nullptr);
+  if (asked.def) function = asked.def->function;
   Result<FunctionEventLines> found = first_answer<FunctionEventLines>(
       objects, asked_function(function),
       [&](SourceProbes& source) { return source.function_events(function, has_objects); });
-  if (!found.ok() || event.empty()) return found;
+  if (!found.ok() || !asked.def) return found;
   for (size_t i = 0; i < found->lines.size(); i++)
-    found->lines[i] = event + (i ? "_" + std::to_string(i) : "") + "=" + found->lines[i];
+    found->lines[i] = as_asked(found->lines[i], *asked.def, i);
   return found;
 }
 

@@ -779,7 +779,10 @@ class NamesOfInstances {
 
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function,
                                                          bool has_objects) {
-  PB_ASSIGN(std::vector<FunctionInstance> found, finder_.find(without_abi_tags(function), ""));
+  const size_t at = std::min(function.rfind('@'), function.size());
+  const std::string_view file = function.substr(std::min(at + 1, function.size()));
+  PB_ASSIGN(std::vector<FunctionInstance> found,
+            finder_.find(without_abi_tags(function.substr(0, at)), file));
   size_t copies = found.size();
   std::erase_if(found, [](const FunctionInstance& one) { return one.is_inlined; });
   if (found.empty())

@@ -301,4 +301,39 @@ same "a file of prototypes" "$expected" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
 same "a declaration that names its enumerations" "$expected" "$(sed -E 's/ <[0-9.]+ ms>$//' lines)"
 has "its prototype" "$("$patchbay" probe -x ./plain --prototype head)" \
   '^head\(int h, int r, int n\)$'
+
+# --- functions of one name, and what an optimizer has taken away from them
+cat >a.c <<'EOC'
+static __attribute__((noinline)) int helper(const char *unit, int factor, int value) {
+  __asm__ volatile("" ::"r"(value));
+  return value * factor + unit[0];
+}
+int use_a(int n) { return helper("m", 7, n + 4); }
+EOC
+cat >b.c <<'EOC'
+int use_a(int n);
+static __attribute__((noinline)) int helper(int a, int dead, double b) {
+  __asm__ volatile("" ::"r"(a), "x"(b));
+  return a + (int)b;
+}
+static __attribute__((noinline)) int thrown_away(char *dead) { return dead[0]; }
+__attribute__((visibility("hidden"))) int nobody(void) { return thrown_away("dead"); }
+int main(int argc, char **argv) { return use_a(argc) + helper(argc, 99, argc + 0.5) != 146; }
+EOC
+for how in "gcc -O0" "gcc -O2 -Wl,--gc-sections" "clang -O0" "clang -O2 -Wl,--gc-sections"; do
+  command -v "${how%% *}" >/dev/null || skip "$how: there is no such compiler"
+  # shellcheck disable=SC2086  # several words
+  $how -g -ffunction-sections a.c b.c -o one || fail "$how"
+  "$patchbay" calls -o lines -e helper -- ./one 2>err
+  case $how in
+    *-O0*) same "$how: each has its own" $'helper("m", 7, 5) = 144\nhelper(1, 99, 1.5) = 2' \
+      "$(sed -E 's/ <[0-9.]+ ms>$//' lines)" ;;
+    *) has "$how: right, or marked" "$(tr '\n' ' ' <lines)" \
+      '^helper\((\?|"m"), (7|\?), 5\) = 144 .*helper\(1, (99|\?), 1\.5\) = 2' ;;
+  esac
+  same "$how: each call once" 2 "$(wc -l <lines)"
+  "$patchbay" record -q -o one.dat -e 'int r = helper@b.c(*)' -- ./one 2>err
+  has "$how: one of them by its file, with its result" "$("$patchbay" report -i one.dat)" \
+    'helper(\.constprop\.[0-9])?\(a=1, dead=(99|\?), b=1\.5\) r=2 duration='
+done
 finish
