@@ -69,10 +69,10 @@ class SourceProbes {
   static Result<std::unique_ptr<SourceProbes>> open(const std::string& path);
 
   Result<DerivedProbe> derive(const ProbeRequest& request);
-  // `func(int n, string name)` as function_events takes it, from `func` or `func@file.c`. Of several
-  // functions of that name each has a line, which means no other one. `has_objects`: with the
-  // parts of objects, structures by value and values of 16 bytes, for which the kernel's uprobes
-  // have no form.
+  // `func(int n, string name)` as function_events takes it, from `func` or `func@file.c`. Of
+  // several functions of that name each has a line, which means no other one. `has_objects`: with
+  // the parts of objects, structures by value and values of 16 bytes, for which the kernel's
+  // uprobes have no form.
   Result<FunctionEventLines> function_events(std::string_view function, bool has_objects = true);
   // Whether function_events() will be asked for many functions: debug information is read once for
   // them all, and nothing is said of copies that were inlined.

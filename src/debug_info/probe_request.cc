@@ -193,9 +193,11 @@ bool looks_like_probe_request(std::string_view text) {
   if (is_unnamed_function) return false;  // file@0xOFFSET(ARGS) of function_events
   const bool has_list = at != place.npos && place.find('(', at) != place.npos;
   if (has_list && text.ends_with(')')) return false;  // f@file.c(ARGS), f@plt(ARGS)
+  // f@file.c alone is a function's name; with variables behind it, it is a place.
   bool has_place = find_line_colon(place) != place.npos || place.ends_with("%return") ||
-                   at != place.npos || find_outside(place, ';') != place.npos ||
-                   place.find("+0x") != place.npos || !names.event.empty();
+                   (at != place.npos && words.size() > 1) ||
+                   find_outside(place, ';') != place.npos || place.find("+0x") != place.npos ||
+                   !names.event.empty();
   if (has_place) return true;
   // With arguments, but not the argument list of a function event.
   return words.size() > 1 && !text.ends_with(')');

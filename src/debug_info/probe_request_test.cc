@@ -91,12 +91,12 @@ TEST(ProbeRequest, WhatNeedsNoDebugInformation) {
 }
 
 TEST(ProbeRequest, IsToldFromTheNameOfAnEvent) {
-  for (const char* text : {"work:3", "work%return", "work@b.c", "work;x", "work+0x4", "e=work",
-                           "work a", "b.c:12 a", "ns::f(int):2"})
+  for (const char* text : {"work:3", "work%return", "work@b.c n", "work@b.c:3", "work;x",
+                           "work+0x4", "e=work", "work a", "b.c:12 a", "ns::f(int):2"})
     EXPECT_TRUE(looks_like_probe_request(text)) << text;
-  for (const char* text :
-       {"", "work", "system:event", "work(int n)", "work(int n, string name)", "libc:malloc",
-        "file@0x1234(int n)", "f@file.c(int n)", "f@plt(x64 a)", "ns::f(int)", "operator+"})
+  for (const char* text : {"", "work", "system:event", "work(int n)", "work(int n, string name)",
+                           "libc:malloc", "file@0x1234(int n)", "f@file.c(int n)", "f@file.c",
+                           "f@plt(x64 a)", "ns::f(int)", "operator+"})
     EXPECT_FALSE(looks_like_probe_request(text)) << text;
 }
 
