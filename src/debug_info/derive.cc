@@ -708,6 +708,27 @@ bool is_assembler(FunctionInstance instance) {
   return dwarf_srclang(&unit) == DW_LANG_Mips_Assembler;
 }
 
+bool is_type_entry(int tag) {
+  return tag == DW_TAG_base_type || tag == DW_TAG_pointer_type || tag == DW_TAG_structure_type ||
+         tag == DW_TAG_class_type || tag == DW_TAG_typedef || tag == DW_TAG_enumeration_type;
+}
+
+// With -g1 there are functions without their parameters: none is listed, whatever there are. The
+// name of a function of C++ says whether it has any, and a prototype of C whether it is told.
+bool has_lines_alone(const FunctionInstance& instance) {
+  if (!listed_parameters(instance.concrete).parameters.empty()) return false;
+  Dwarf_Die function = instance.concrete, unit;
+  if (flag_of(function, DW_AT_prototyped) || type_of(function)) return false;
+  // Names of Rust have no list.
+  const std::string name = demangle(text_of(function, DW_AT_linkage_name), true);
+  const std::string_view parameters = split_demangled(name).parameters;
+  if (!parameters.empty()) return parameters != "()";
+  if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
+  const std::vector<Dwarf_Die> children = children_of(unit);
+  return std::none_of(children.begin(), children.end(),
+                      [](Dwarf_Die child) { return is_type_entry(::dwarf_tag(&child)); });
+}
+
 // Whether they are different functions, and not copies of one.
 bool are_different(const FunctionInstance& a, const FunctionInstance& b) {
   return !same_entry(declaration_of(a.concrete), declaration_of(b.concrete));
@@ -741,8 +762,9 @@ class NamesOfInstances {
     if (count(whole_, whole_[i]) == 1 && (!is_clone || !symbols_[i].starts_with("_Z")))
       return whole_[i];
     // Each has an event of its own, also where the name is the same.
-    const std::string event =
-        make_identifier(asked_) + (i == 0 ? "" : "_" + std::to_string(i + 1)) + "=";
+    constexpr size_t kMostOfName = 50;  // an event's name has 63 characters
+    const std::string event = make_identifier(demangle(asked_, false)).substr(0, kMostOfName) +
+                              (i == 0 ? "" : "_" + std::to_string(i + 1)) + "=";
     if (count(symbols_, symbols_[i]) == 1 && info_.count_symbols(symbols_[i]) == 1)
       return event + symbols_[i];
     if (!symbols_[i].starts_with("_Z") && !is_clone && is_alone_in_file(i))
@@ -794,6 +816,12 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
     return user_error(EINVAL, "The function " + std::string(function) +
                                   "() is written in assembler: nothing says what its arguments "
                                   "are.");
+  std::erase_if(found, has_lines_alone);
+  if (found.empty())
+    return user_error(EINVAL, "The debug information of " + info_->name() +
+                                  " has the lines of its code alone (-g1): nothing says what the "
+                                  "arguments of " +
+                                  std::string(function) + "() are.");
   FunctionEventLines result;
   copies -= called;
   if (copies > 0)

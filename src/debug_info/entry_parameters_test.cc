@@ -62,6 +62,16 @@ TEST(EntryParameters, NamesakesHaveALineEachAndWhatIsThrownAwayHasNone) {
   EXPECT_NE(lines_of("namesakes_5", "thrown_away").find("has no code there"), std::string::npos);
 }
 
+// -g1 lists no parameters: that is not the same as none.
+TEST(EntryParameters, LinesAloneSayNothing) {
+  for (const char* function : {"scale", "stays"})
+    EXPECT_NE(lines_of("removed_lines", function).find("lines of its code alone (-g1)"),
+              std::string::npos)
+        << function;
+  EXPECT_EQ(lines_of("passing_4", "nothing"), "nothing()\n");
+  EXPECT_EQ(lines_of("passing_5", "nothing"), "nothing()\n");
+}
+
 TEST(EntryParameters, EachConstructorHasItsOwn) {
   for (const char* object : {"bases_4", "bases_5"}) {
     const std::string lines = lines_of(object, "with_base::with_base");
