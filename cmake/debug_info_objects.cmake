@@ -36,6 +36,9 @@ pb_debug_info_object(values_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4" values.c other
 pb_debug_info_object(values_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" values.c other.c)
 pb_debug_info_object(removed_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" removed.c)
 pb_debug_info_object(removed_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4" removed.c)
+pb_debug_info_object(cold_5 ${CMAKE_C_COMPILER} "-O2 -gdwarf-5" cold.c)
+pb_debug_info_object(types_5 ${CMAKE_C_COMPILER} "-O0 -gdwarf-5 -fdebug-types-section" values.c)
+pb_debug_info_object(types_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4 -fdebug-types-section" values.c)
 pb_debug_info_object(removed_lines ${CMAKE_C_COMPILER} "-O0 -g1" removed.c)
 pb_debug_info_object(namesakes_5 ${CMAKE_C_COMPILER}
   "-O1 -gdwarf-5 -ffunction-sections -Wl,--gc-sections" namesake.c namesakes.c)

@@ -137,7 +137,7 @@ set_property(TARGET patchbay_agent APPEND PROPERTY
 file(GLOB debug_info_sources CONFIGURE_DEPENDS src/debug_info/*.cc)
 list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
-target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW elf)
+target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW PkgConfig::ZSTD elf)
 pb_precompile(pb_debug_info)
 pb_unity(pb_debug_info)
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "debug_info/zstd_sections.h"
 #include "symbol/debug_file.h"
 
 namespace patchbay {
@@ -70,6 +71,8 @@ void keep_headers(FileMapping& file) {
 Result<Elf*> open_elf(const std::string& path, FileMapping* file) {
   PB_ASSIGN(*file, FileMapping::open_private(path));
   keep_headers(*file);
+  PB_ASSIGN(std::optional<FileMapping> unpacked, with_zstd_unpacked(path, *file));
+  if (unpacked) *file = std::move(*unpacked);
   ::elf_version(EV_CURRENT);
   Elf* elf = ::elf_memory(reinterpret_cast<char*>(file->data()), file->size());
   GElf_Ehdr header;

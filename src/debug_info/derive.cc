@@ -82,9 +82,9 @@ std::string without_any_blanks(std::string_view text) {
   return squeezed;
 }
 
-std::vector<int> keys_of(const std::map<int, uint64_t>& lines) {
+std::vector<int> keys_of(const SourceLines::Addresses& lines) {
   std::vector<int> keys;
-  for (const auto& [line, address] : lines) keys.push_back(line);
+  for (const auto& [line, addresses] : lines) keys.push_back(line);
   return keys;
 }
 
@@ -128,10 +128,11 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_line(const ProbeR
   int first = 0;
   for (const FunctionInstance& instance : found) {
     first = SourceLines::first_line_of(instance);
-    std::map<int, uint64_t> lines = lines_.lines_of(instance);
+    const SourceLines::Addresses lines = lines_.lines_of(instance);
     auto line = lines.find(first + *request.line);
     for (int one : keys_of(lines)) all.push_back(one - first);
-    if (line != lines.end()) sites.push_back({instance, line->second});
+    if (line == lines.end()) continue;
+    for (uint64_t address : line->second) sites.push_back({instance, address});
   }
   if (!sites.empty()) return sites;
   std::sort(all.begin(), all.end());
@@ -162,8 +163,9 @@ Result<std::vector<SourceProbes::Site>> SourceProbes::sites_of_pattern(
   }
   std::vector<Site> sites;
   for (const FunctionInstance& instance : found) {
-    for (const auto& [line, address] : lines_.lines_of(instance)) {
-      if (matching.contains(line)) sites.push_back({instance, address});
+    for (const auto& [line, addresses] : lines_.lines_of(instance)) {
+      if (!matching.contains(line)) continue;
+      for (uint64_t address : addresses) sites.push_back({instance, address});
     }
   }
   if (!sites.empty()) return sites;
@@ -364,8 +366,12 @@ Result<DerivedProbe> SourceProbes::derive(const ProbeRequest& request) {
   std::optional<Error> failed;
   std::vector<std::string> left_out;
   if (sites.size() > kMaxPlaces) sites.resize(kMaxPlaces);
+  // The places of one event are all named by their symbols, or all by the file.
+  const bool any_by_file = std::any_of(sites.begin(), sites.end(), [&](const Site& site) {
+    return !can_name(site, request.on_return);
+  });
   for (const Site& site : sites) {
-    bool by_file = !can_name(site, request.on_return);
+    bool by_file = any_by_file;
     Result<std::string> text = arguments_text(request, site, &by_file, &kinds, &probe);
     if (!text.ok()) {
       if (!failed) failed = text.error();

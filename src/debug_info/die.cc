@@ -47,8 +47,12 @@ std::optional<Dwarf_Die> reference_of(Dwarf_Die die, unsigned attribute) {
 
 std::optional<Dwarf_Die> type_of(Dwarf_Die die) {
   std::optional<Dwarf_Attribute> found = attribute_of(die, DW_AT_type);
-  Dwarf_Die type;
+  Dwarf_Die type, whole;
   if (!found || !::dwarf_formref_die(&*found, &type)) return std::nullopt;
+  // Of a type that has a unit of its own (-fdebug-types-section), this is a declaration.
+  Dwarf_Attribute signature;
+  if (::dwarf_attr(&type, DW_AT_signature, &signature) && ::dwarf_formref_die(&signature, &whole))
+    return whole;
   return type;
 }
 

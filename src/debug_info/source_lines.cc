@@ -55,15 +55,53 @@ const std::vector<SourceLines::Row>& SourceLines::rows_of(Dwarf_Die die) {
   return rows;
 }
 
-std::map<int, uint64_t> SourceLines::lines_of(const FunctionInstance& instance) {
-  std::map<int, uint64_t> lines;
+namespace {
+
+// The parts of a function's code, the one that is entered first.
+class CodeParts {
+ public:
+  explicit CodeParts(Dwarf_Die function) {
+    Dwarf_Addr base = 0, begin = 0, end = 0;
+    ptrdiff_t next = 0;
+    while (function.addr && begins_.size() < kMaxParts) {
+      next = ::dwarf_ranges(&function, next, &base, &begin, &end);
+      if (next <= 0) break;
+      if (begin < end) begins_.emplace_back(begin, end);
+    }
+  }
+  size_t of(uint64_t address) const {
+    for (size_t i = 0; i < begins_.size(); i++)
+      if (address >= begins_[i].first && address < begins_[i].second) return i;
+    return begins_.size();
+  }
+  // Keeps the first address of each part.
+  void add(uint64_t address, std::vector<uint64_t>* addresses) const {
+    const auto same = [&](uint64_t other) { return of(other) == of(address); };
+    const auto known = std::find_if(addresses->begin(), addresses->end(), same);
+    if (known != addresses->end())
+      *known = std::min(*known, address);
+    else
+      addresses->push_back(address);
+  }
+
+ private:
+  static constexpr size_t kMaxParts = 64;
+  std::vector<std::pair<uint64_t, uint64_t>> begins_;
+};
+
+}  // namespace
+
+SourceLines::Addresses SourceLines::lines_of(const FunctionInstance& instance) {
+  Addresses lines;
+  const CodeParts parts(instance.concrete);
   std::string file = file_of(instance);
   for (const Row& row : rows_of(instance.die)) {
     bool is_ours = row.is_statement && same_text(row.file, file.c_str());
-    if (!is_ours || !holds(instance.die, row.address)) continue;
-    auto [line, is_new] = lines.emplace(row.line, row.address);
-    if (!is_new) line->second = std::min(line->second, row.address);
+    if (is_ours && holds(instance.die, row.address)) parts.add(row.address, &lines[row.line]);
   }
+  for (auto& [line, addresses] : lines)
+    std::sort(addresses.begin(), addresses.end(),
+              [&](uint64_t a, uint64_t b) { return parts.of(a) < parts.of(b); });
   return lines;
 }
 
@@ -80,7 +118,11 @@ std::vector<SourceLines::Place> SourceLines::places_of(const UnitIndex& index,
       if (row.line != line || places.size() >= kMaxPlaces) continue;
       std::optional<FunctionInstance> instance = finder.innermost(unit, row.address);
       if (!instance) continue;
-      auto same = [&](const Place& place) { return same_entry(place.instance.die, instance->die); };
+      const CodeParts parts(instance->concrete);
+      auto same = [&](const Place& place) {
+        return same_entry(place.instance.die, instance->die) &&
+               parts.of(place.address) == parts.of(row.address);
+      };
       auto known = std::find_if(places.begin(), places.end(), same);
       if (known == places.end())
         places.push_back({*instance, row.address});

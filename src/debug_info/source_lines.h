@@ -32,8 +32,10 @@ class SourceLines {
   static std::string file_of(const FunctionInstance& instance);
   static int first_line_of(const FunctionInstance& instance);
 
-  // line -> address, of an instance's own source file.
-  std::map<int, uint64_t> lines_of(const FunctionInstance& instance);
+  // line -> addresses, of an instance's own source file: the first one in each part of the code. An
+  // optimizer moves what seldom runs (.cold), and a line may have code in both.
+  using Addresses = std::map<int, std::vector<uint64_t>>;
+  Addresses lines_of(const FunctionInstance& instance);
   // The places of a line of a file; `lines` gets all lines of the file that have code.
   std::vector<Place> places_of(const UnitIndex& index, FunctionFinder& finder,
                                std::string_view file, int line, std::vector<int>* lines);

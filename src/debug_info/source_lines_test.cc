@@ -31,12 +31,14 @@ TEST_P(Lines, OfFunctionsAndFiles) {
   const FunctionInstance reads = (*finder.find("reads", "")).front();
   EXPECT_EQ(SourceLines::first_line_of(reads), 100);
   EXPECT_TRUE(SourceLines::file_of(reads).ends_with("/values.c"));
-  const std::map<int, uint64_t> found = lines.lines_of(reads);
+  const SourceLines::Addresses found = lines.lines_of(reads);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.begin()->first, 100);
-  EXPECT_EQ(found.begin()->second, reads.entry);
+  EXPECT_EQ(found.begin()->second, std::vector{reads.entry});
   EXPECT_LE(found.rbegin()->first, 106);
-  for (const auto& [line, address] : found) {
+  for (const auto& [line, addresses] : found) {
+    ASSERT_EQ(addresses.size(), 1u);
+    const uint64_t address = addresses[0];
     EXPECT_TRUE(holds(reads.die, address)) << line;
     const int there = lines.line_at(reads.die, address);  // optimised code may have several
     EXPECT_TRUE(GetParam() == std::string("values_4") ? there == line : found.contains(there))
@@ -69,6 +71,23 @@ TEST(LinesOfCopies, EachHasItsPlace) {
   ASSERT_EQ(places.size(), 2u);
   EXPECT_LT(places[0].address, places[1].address);
   for (const auto& place : places) EXPECT_TRUE(place.instance.is_inlined);
+}
+
+// A line with code in both parts of a function has both places, the hot one first.
+TEST(SourceLinesOfParts, AreAllPlaces) {
+  const auto info = test::open_info(test::object_path("cold_5"));
+  ASSERT_TRUE(info);
+  if (test::made_by_clang(*info)) GTEST_SKIP() << "clang does not split functions";
+  const UnitIndex index(*info);
+  FunctionFinder finder(*info, index);
+  const FunctionInstance split = (*finder.find("split", "")).front();
+  SourceLines lines;
+  const std::vector<uint64_t> places = lines.lines_of(split).at(103);
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_GT(places[0], split.entry);
+  EXPECT_LT(places[1], split.entry);
+  std::vector<int> all;
+  EXPECT_EQ(lines.places_of(index, finder, "cold.c", 103, &all).size(), 2u);
 }
 
 }  // namespace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Sections that are compressed by zstd (gcc -gz=zstd, distributions from 2023 on), which libelf
+// reads only from its version 0.189 on. They are unpacked into a copy of the file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/file_mapping.h"
+#include "base/result.h"
+
+namespace patchbay {
+
+// Of an ELF file of 64 bits; nothing: it has no such section. An error says which section is
+// damaged, or larger than what a tool should unpack.
+Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
+                                                      const FileMapping& file);
+
+}  // namespace patchbay
