@@ -25,6 +25,16 @@ void finish(OwnedProgram* program) {
   program->code = program->machine_code.entry();
 }
 
+// A predicate's second instruction stands behind its first one, which leads there where it does not
+// decide by itself.
+void add_second(FilterInsn second, std::vector<FilterInsn>* insns) {
+  FilterInsn& first = insns->back();
+  second.on_true = first.on_true;
+  second.on_false = first.on_false;
+  (first.op == FilterOp::kEqual ? first.on_false : first.on_true) = uint16_t(insns->size());
+  insns->push_back(second);
+}
+
 // Bytes of the record up to the end of the field's fixed part.
 uint32_t fixed_end(const FilterInsn& insn) {
   switch (insn.test) {
@@ -55,6 +65,28 @@ uint32_t fixed_end(const FilterInsn& insn) {
   return 0;
 }
 
+void add_insns(OwnedProgram* program) {
+  const std::vector<FilterPred>& preds = program->preds;
+  std::vector<uint16_t> places;  // of each predicate, then match and reject
+  uint32_t next = 0;
+  for (const FilterPred& pred : preds) {
+    places.push_back(uint16_t(next));
+    next += pred.second ? 2 : 1;
+  }
+  places.push_back(uint16_t(next));
+  places.push_back(uint16_t(next + 1));
+  for (const FilterPred& pred : preds) {
+    FilterInsn insn = pred.insn;
+    insn.on_true = places[insn.on_true];
+    insn.on_false = places[insn.on_false];
+    insn.data = reinterpret_cast<const uint8_t*>(pred.data.data());
+    insn.data_size = uint32_t(pred.data.size());
+    program->min_size = std::max(program->min_size, fixed_end(insn));
+    program->own_insns.push_back(insn);
+    if (pred.second) add_second(*pred.second, &program->own_insns);
+  }
+}
+
 }  // namespace
 
 void FilterDeleter::operator()(FilterProgram* program) const {
@@ -71,13 +103,7 @@ FilterResult compile_filter(std::string_view text, const FilterContext& context)
   auto* program = new OwnedProgram{};
   result.program.reset(program);
   program->preds = std::move(std::get<std::vector<FilterPred>>(parsed));
-  for (const FilterPred& pred : program->preds) {
-    FilterInsn insn = pred.insn;
-    insn.data = reinterpret_cast<const uint8_t*>(pred.data.data());
-    insn.data_size = uint32_t(pred.data.size());
-    program->min_size = std::max(program->min_size, fixed_end(insn));
-    program->own_insns.push_back(insn);
-  }
+  add_insns(program);
   finish(program);
   return result;
 }

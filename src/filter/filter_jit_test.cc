@@ -71,6 +71,8 @@ FilterContext context() {
     if (name == "c") return FilterField{Kind::kNumber, 28, 4, true};
     if (name == "d") return FilterField{Kind::kNumber, 32, 8, false};
     if (name == "e") return FilterField{Kind::kNumber, 40, 8, true};
+    if (name == "f") return FilterField{Kind::kReal, 28, 4, true};  // the same bits
+    if (name == "g") return FilterField{Kind::kReal, 40, 8, true};
     return std::nullopt;
   };
   result.function = [](std::string_view name, uint64_t, uint64_t* start, uint64_t* end) {
@@ -147,7 +149,10 @@ class RegisterFilter : public ::testing::Test {
     static const char* const kValues[] = {"0", "1", "2", "3", "127", "0x1000000000", "0x7fffffff"};
     static const char* const kFunctions[] = {"d.function == low", "e.function != low",
                                              "d.function == high", "__parent_ip != 0"};
+    static const char* const kReals[] = {"0", "-0", "1.5", "-1.5", "inf", "-inf"};
     if (random_() % 6 == 0) return kFunctions[random_() % 4];
+    if (random_() % 4 == 0)
+      return (random_() % 2 ? "f" : "g") + std::string(kOps[random_() % 6]) + kReals[random_() % 6];
     return std::string(kNames[random_() % 5]) + kOps[random_() % 7] + kValues[random_() % 7];
   }
   std::string expression(int depth) {
@@ -159,10 +164,13 @@ class RegisterFilter : public ::testing::Test {
     return text + ")";
   }
   uint64_t argument() {
-    static const uint64_t kValues[] = {
-        0,          1,          2,      3,         ~0ull, ~2ull, 127, 128, 0x1000000000,
-        0x7fffffff, 0x80000000, 0xff00, 1ull << 63};
-    return kValues[random_() % 13];
+    static const uint64_t kValues[] = {0, 1, 2, 3, ~0ull, ~2ull, 127, 128, 0x1000000000, 0x7fffffff,
+                                       0x80000000, 0xff00, 1ull << 63,
+                                       // 1.5, inf, -inf and NaNs, as double and as float
+                                       0x3ff8ull << 48, 0x7ff0ull << 48, 0xfff0ull << 48,
+                                       0x7ff8ull << 48, 0xfff8ull << 48, 0x3fc00000, 0x7f800000,
+                                       0xff800000, 0x7fc00000, 0xffc00000};
+    return kValues[random_() % 23];
   }
   const uint64_t seed_ = uint64_t(std::time(nullptr));
   std::mt19937_64 random_{seed_};

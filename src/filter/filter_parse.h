@@ -18,6 +18,8 @@ namespace patchbay {
 struct FilterPred {
   FilterInsn insn;
   std::string data;
+  // Of a floating-point field. True when both are; of `==`, when one is. Its targets are not set.
+  std::optional<FilterInsn> second = std::nullopt;
 };
 
 // The texts of the kernel (ERRORS in kernel/trace/trace_events_filter.c). The nameless error has

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -259,23 +261,47 @@ class PredParser {
   }
 
   // The bits of floating-point numbers are ordered as signed integers, but for two negative ones,
-  // which are ordered as unsigned ones and the other way round. -0 counts as 0 but for == and !=; a
-  // NaN is what its bits are.
+  // which are ordered as unsigned ones and the other way round. A NaN is equal to nothing and in no
+  // order: the second test of a predicate keeps it out. -0 equals 0.
   void set_real(double value) {
     if (field_.size == 4) value = float(value);
-    const uint64_t sign = uint64_t{1} << (field_.size * 8 - 1);
-    uint64_t bits =
-        field_.size == 4 ? std::bit_cast<uint32_t>(float(value)) : std::bit_cast<uint64_t>(value);
-    if (value == 0) bits = 0;
-    const bool is_order = insn_.op != FilterOp::kEqual && insn_.op != FilterOp::kNotEqual;
+    insn_.test = FilterTest::kNumber;
+    insn_.is_signed = false;
+    if (std::isnan(value)) {
+      insn_.test = insn_.op == FilterOp::kNotEqual ? FilterTest::kAlways : FilterTest::kNever;
+    } else if (insn_.op == FilterOp::kEqual || insn_.op == FilterOp::kNotEqual) {
+      insn_.value = real_bits(value == 0 ? 0 : value);
+      if (value == 0) set_second(insn_.op, false, -0.0);
+    } else {
+      set_order(value);
+    }
+  }
+
+  void set_order(double value) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const bool is_below = insn_.op == FilterOp::kLess || insn_.op == FilterOp::kLessEqual;
     const bool counts_zeros =
         insn_.op == FilterOp::kLess || insn_.op == FilterOp::kGreaterEqual;  // as those of -0
-    if (value == 0 && counts_zeros) bits = sign;
-    const bool is_turned = is_order && (bits & sign);
+    if (value == 0) value = counts_zeros ? -0.0 : 0.0;
+    const bool is_turned = std::signbit(value);
     if (is_turned) insn_.op = turned(insn_.op);
-    insn_.is_signed = is_order && !is_turned;
-    insn_.test = FilterTest::kNumber;
-    insn_.value = cut_to(bits, field_.size, insn_.is_signed);
+    insn_.is_signed = !is_turned;
+    insn_.value = cut_to(real_bits(value), field_.size, insn_.is_signed);
+    // Unsigned, the negative NaNs are above -inf and so above all; signed, the others above inf.
+    set_second(FilterOp::kLessEqual, !is_below, is_below ? -kInfinity : kInfinity);
+  }
+
+  // As a field of that size holds it.
+  uint64_t real_bits(double value) const {
+    return field_.size == 4 ? std::bit_cast<uint32_t>(float(value))
+                            : std::bit_cast<uint64_t>(value);
+  }
+
+  void set_second(FilterOp op, bool is_signed, double value) {
+    FilterInsn& second = pred_.second.emplace(insn_);
+    second.op = op;
+    second.is_signed = is_signed;
+    second.value = real_bits(value);
   }
 
   static FilterOp turned(FilterOp op) {

@@ -3,8 +3,10 @@
 // over it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -30,7 +32,7 @@ inline std::optional<FilterField> test_field(std::string_view name) {
       {"name", {Kind::kDataLoc, 64, 4, false}},      {"rel", {Kind::kRelLoc, 68, 4, false}},
       {"ptr", {Kind::kPointer, 72, 8, false}},       {"cpus", {Kind::kCpumask, 80, 4, false}},
       {"args", {Kind::kOther, 84, 12, false}},       {"buf", {Kind::kRestText, 96, 0, false}},
-      {"real", {Kind::kReal, 104, 8, true}},         {"real4", {Kind::kReal, 112, 4, true}},
+      {"real", {Kind::kReal, 160, 8, true}},         {"real4", {Kind::kReal, 168, 4, true}},
   };
   for (const Named& named : kFields)
     if (name == named.name) return named.field;
@@ -52,7 +54,7 @@ inline FilterContext test_context(uint32_t nr_cpus = 8) {
 }
 
 struct TestRecord {
-  std::vector<uint8_t> bytes = std::vector<uint8_t>(160);
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(176);
 
   template <typename T>
   TestRecord& set(const char* field, T value) {
@@ -103,6 +105,9 @@ class RandomFilter {
     record.set("ptr", pointed_to).cpus(below(4));
     if (!below(4)) record.set("name", uint32_t(random_()));
     if (!below(4)) record.set("cpus", uint32_t(random_()));
+    static const double kReals[] = {0, -0.0, 1, -1, 2.5, HUGE_VAL, -HUGE_VAL, NAN, -NAN};
+    const double real = kReals[below(std::size(kReals))];
+    record.set("real", real).set("real4", float(real));
     return record;
   }
   uint64_t below(uint64_t limit) { return random_() % limit; }
@@ -122,7 +127,11 @@ class RandomFilter {
     static const char* const kTextOps[] = {"==", "!=", "~", "~"};
     static const char* const kValues[] = {"0", "1", "2", "3", "255", "0x1000000000", "07"};
     static const char* const kSets[] = {"CPUS{0}", "CPUS{0-1}", "CPUS{1,3}"};
-    switch (below(6)) {
+    static const char* const kReals[] = {"0", "-0.0", "1", "-1", "inf", "-inf", "nan"};
+    switch (below(7)) {
+      case 6:
+        return (below(2) ? "real " : "real4 ") + std::string(kNumberOps[below(6)]) + " " +
+               one_of(kReals);
       case 0:
         return one_of(kTexts) + one_of(kTextOps) + "'" + pattern() + "'";
       case 1:
