@@ -375,7 +375,7 @@ void CallText::append_scalar(std::string* out, Kind kind, const uint8_t* at, uin
 void CallText::append_text(std::string* out, const Value& value, std::span<const uint8_t> record,
                            int32_t tid, const CallTextContext& context) {
   const std::optional<std::string_view> bytes = text_at(record, value.offset);
-  const std::string_view text = bytes ? bytes->substr(0, bytes->find('\0')) : "";
+  const std::string_view text = bytes ? text_in(*bytes, true) : "";
   if (text.empty() && value.address) {
     const uint64_t address = bits_at(record, *value.address, 8);
     if (address == 0) {

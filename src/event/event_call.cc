@@ -31,6 +31,17 @@ std::string EventCall::format_text() const {
   return text + "\nprint fmt: " + print_fmt + "\n";
 }
 
+bool is_function_event(const EventCall& event) {
+  return event.system == "functions" && event.fields.size() >= 2 &&
+         event.fields[0].name == "__parent_ip" && event.fields[1].name == "__ip";
+}
+
+std::string_view text_in(std::string_view bytes, bool is_counted) {
+  if (!is_counted) return bytes.substr(0, bytes.find('\0'));
+  if (bytes.ends_with('\0')) bytes.remove_suffix(1);
+  return bytes;
+}
+
 bool same_layout(EventCall a, const EventCall& b) {
   a.id = b.id;
   return a.format_text() == b.format_text();

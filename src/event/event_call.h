@@ -50,6 +50,14 @@ struct EventCall {
   const EventField* find(std::string_view field_name) const;
 };
 
+// An event of the file function_events. The bytes of its dynamic texts are the text and one NUL
+// behind it, which says nothing about NULs before: the text may be one with a length.
+bool is_function_event(const EventCall& event);
+
+// The text in the bytes of a dynamic field: up to its last NUL where it is `counted`, as those of
+// function events are, up to its first one elsewhere.
+std::string_view text_in(std::string_view bytes, bool is_counted);
+
 // Whether records of both are the same: all but the number is.
 bool same_layout(EventCall a, const EventCall& b);
 

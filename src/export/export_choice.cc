@@ -30,8 +30,9 @@ std::optional<FilterField> filter_field(const ExportSchema& schema, std::string_
     return std::nullopt;
   }
   FilterField made{Kind::kNumber, found->offset, found->size, found->is_signed};
-  const ExportField field(*found, schema.system == "functions");
+  const ExportField field(*found, is_function_event(*schema.call));
   const bool is_text = field.type == ExportField::Type::kText;
+  made.is_counted = field.is_counted;
   if (field.place == ExportField::Place::kDataLoc)
     made.kind = is_text && field.count == 1 ? Kind::kDataLoc : Kind::kOther;
   else if (field.place == ExportField::Place::kRelLoc)

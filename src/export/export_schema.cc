@@ -43,11 +43,6 @@ std::string_view up_to_nul(std::span<const uint8_t> bytes) {
   return {text, end ? size_t(static_cast<const char*>(end) - text) : bytes.size()};
 }
 
-bool is_function_event(const EventCall& event) {
-  return event.system == "functions" && event.fields.size() >= 2 &&
-         event.fields[0].name == "__parent_ip" && event.fields[1].name == "__ip";
-}
-
 ExportSchema::Role ftrace_role(std::string_view name) {
   using Role = ExportSchema::Role;
   if (name == "funcgraph_entry" || name == "funcgraph_retaddr_entry" ||
@@ -80,6 +75,7 @@ ExportField::ExportField(const EventField& field, bool of_function_event)
     of = of.substr(0, of.find('['));
     place = data_loc ? Place::kDataLoc : Place::kRelLoc;
     type = is_char(of) ? Type::kText : type_of(field, of, of_function_event);
+    is_counted = of_function_event && type == Type::kText;
     element_size = dynamic_element_size(of);
     count = type == Type::kText && size > 4 ? size / 4 : 1;
     is_array = type != Type::kText || count > 1;
@@ -145,7 +141,8 @@ ExportValue ExportField::text_at(std::span<const uint8_t> record, uint32_t word)
   std::span<const uint8_t> bytes;
   if (!dynamic(record, word, &bytes)) return {};
   if (bytes.empty()) return {.kind = Kind::kFault};
-  return {.kind = Kind::kText, .text = up_to_nul(bytes)};
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return {.kind = Kind::kText, .text = text_in(text, is_counted)};
 }
 
 ExportValue ExportField::value(std::span<const uint8_t> record) const {

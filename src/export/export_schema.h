@@ -21,7 +21,7 @@ struct ExportValue {
     kSigned,    // bits, sign-extended
     kUnsigned,  // bits
     kReal,      // real
-    kText,      // text: the program's bytes up to the first NUL, of any encoding
+    kText,      // text: the program's bytes, of any encoding; NULs are in those with a length
     kArray,     // ExportField::element() of each
   };
   Kind kind = Kind::kCut;
@@ -59,7 +59,8 @@ class ExportField {
   Type type = Type::kUnsigned;
   Place place = Place::kFixed;
   bool is_array = false;
-  bool is_caller = false;  // a kSymbol or kHex that a call returns to
+  bool is_counted = false;  // a dynamic text with NULs of its own
+  bool is_caller = false;   // a kSymbol or kHex that a call returns to
   uint32_t offset = 0, size = 0;
   uint32_t element_size = 0;  // of a number: 1, 2, 4 or 8
   uint32_t count = 0;         // of an array at a fixed place, or of a field of several texts

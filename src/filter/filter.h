@@ -35,6 +35,7 @@ struct FilterField {
   uint32_t offset = 0;
   uint32_t size = 0;
   bool is_signed = false;
+  bool is_counted = false;  // of kDataLoc: a text of a function event, with NULs of its own
 };
 
 struct FilterContext {

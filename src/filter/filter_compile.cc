@@ -53,6 +53,7 @@ uint32_t fixed_end(const FilterInsn& insn) {
     case TextPlace::kChars:
       return insn.offset + insn.field_size;
     case TextPlace::kDataLoc:
+    case TextPlace::kCounted:
     case TextPlace::kRelLoc:
       return insn.offset + 4;
     case TextPlace::kPointer:

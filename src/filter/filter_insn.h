@@ -36,7 +36,8 @@ enum class FilterTest : uint8_t {
   kNever,
 };
 
-enum class TextPlace : uint8_t { kChars, kDataLoc, kRelLoc, kPointer, kRest, kComm };
+// kCounted: as kDataLoc, but that the text ends before the NUL that is its last byte.
+enum class TextPlace : uint8_t { kChars, kDataLoc, kCounted, kRelLoc, kPointer, kRest, kComm };
 enum class TextMatch : uint8_t { kWhole, kBegins, kEnds, kContains, kGlob };
 
 struct FilterInsn {

@@ -385,8 +385,8 @@ constexpr uint32_t kMaxTextTest = 32;  // characters
 // the text is compared with is not its beginning. Texts are cut to a field's limit.
 bool find_text(const FetchProgram& fetch, const FilterInsn& insn, RegisterTest* test) {
   const bool is_whole = insn.match == TextMatch::kWhole;
-  if (insn.place != TextPlace::kDataLoc || !(is_whole || insn.match == TextMatch::kBegins))
-    return false;
+  const bool is_dynamic = insn.place == TextPlace::kDataLoc || insn.place == TextPlace::kCounted;
+  if (!is_dynamic || !(is_whole || insn.match == TextMatch::kBegins)) return false;
   if (insn.data_size == 0 || insn.data_size > kMaxTextTest)
     return false;  // an unreadable one is ""
   bool plain = false;

@@ -355,6 +355,7 @@ class PredParser {
     };
     for (const auto& [kind, place] : kPlaces)
       if (kind == field_.kind) insn_.place = place;
+    if (field_.kind == Kind::kDataLoc && field_.is_counted) insn_.place = TextPlace::kCounted;
     insn_.test = FilterTest::kText;
     insn_.field_size = field_.size;
     if (insn_.op == FilterOp::kGlob) {

@@ -111,7 +111,11 @@ bool dynamic_text(const uint8_t* record, uint32_t size, const FilterInsn* insn, 
   if (at > size) return false;
   uint32_t room = location >> 16;
   if (room > size - at) room = size - at;
-  *text = {record + at, length_within(record + at, room)};
+  if (insn->place != TextPlace::kCounted)
+    room = length_within(record + at, room);
+  else if (room && !record[at + room - 1])
+    room--;
+  *text = {record + at, room};
   return true;
 }
 
@@ -241,6 +245,7 @@ bool test_text(const FilterInsn* insn, const uint8_t* record, uint32_t size) {
       text.size = length_within(text.at, size - insn->offset);
       break;
     case TextPlace::kDataLoc:
+    case TextPlace::kCounted:
     case TextPlace::kRelLoc:
       if (!dynamic_text(record, size, insn, &text)) return false;
       break;

@@ -124,6 +124,24 @@ TEST(FilterRun, FloatingPoint) {
     EXPECT_TRUE(compile_filter(text, test_context()).error) << text;
 }
 
+// A text with a length has its NULs; what ends it is the one behind its last byte.
+TEST(FilterRun, TextsWithNul) {
+  TestRecord record;
+  record.text("counted", std::string("ab\0cd", 5));
+  expect_all(record,
+             {"counted ~ 'ab*'", "counted ~ '*cd'", "counted ~ 'ab?cd'", "counted != 'ab'",
+              "counted ~ '*b?c*'"},
+             {"counted == 'ab'", "counted ~ '*b'", "counted == 'abcd'"});
+  record.text("counted", std::string("ab\0", 3));
+  expect_all(record, {"counted ~ 'ab?'", "counted != ab"}, {"counted == ab", "counted ~ 'ab?c'"});
+  record.text("counted", "ab");
+  expect_all(record, {"counted == ab", "counted ~ '*b'"}, {"counted != ab"});
+  record.text("name", std::string("ab\0cd", 5));  // one without
+  expect_all(record, {"name == ab"}, {"name ~ '*cd'"});
+  record.set("counted", uint32_t{104});
+  expect_all(record, {"counted == ''"}, {"counted == ab"});
+}
+
 TEST(FilterRun, LogicAndPrecedence) {
   TestRecord record;
   record.set("prev_pid", 1).set("next_pid", 2);

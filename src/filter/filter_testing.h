@@ -23,16 +23,27 @@ inline std::optional<FilterField> test_field(std::string_view name) {
     FilterField field;
   };
   static const Named kFields[] = {
-      {"common_type", {Kind::kNumber, 0, 2, false}}, {"common_pid", {Kind::kNumber, 4, 4, true}},
-      {"prev_comm", {Kind::kChars, 8, 16, false}},   {"prev_pid", {Kind::kNumber, 24, 4, true}},
-      {"next_pid", {Kind::kNumber, 28, 4, true}},    {"prev_state", {Kind::kNumber, 32, 8, true}},
-      {"u8", {Kind::kNumber, 40, 1, false}},         {"s8", {Kind::kNumber, 41, 1, true}},
-      {"u16", {Kind::kNumber, 42, 2, false}},        {"s16", {Kind::kNumber, 44, 2, true}},
-      {"u32", {Kind::kNumber, 48, 4, false}},        {"u64", {Kind::kNumber, 56, 8, false}},
-      {"name", {Kind::kDataLoc, 64, 4, false}},      {"rel", {Kind::kRelLoc, 68, 4, false}},
-      {"ptr", {Kind::kPointer, 72, 8, false}},       {"cpus", {Kind::kCpumask, 80, 4, false}},
-      {"args", {Kind::kOther, 84, 12, false}},       {"buf", {Kind::kRestText, 96, 0, false}},
-      {"real", {Kind::kReal, 160, 8, true}},         {"real4", {Kind::kReal, 168, 4, true}},
+      {"common_type", {Kind::kNumber, 0, 2, false}},
+      {"common_pid", {Kind::kNumber, 4, 4, true}},
+      {"prev_comm", {Kind::kChars, 8, 16, false}},
+      {"prev_pid", {Kind::kNumber, 24, 4, true}},
+      {"next_pid", {Kind::kNumber, 28, 4, true}},
+      {"prev_state", {Kind::kNumber, 32, 8, true}},
+      {"u8", {Kind::kNumber, 40, 1, false}},
+      {"s8", {Kind::kNumber, 41, 1, true}},
+      {"u16", {Kind::kNumber, 42, 2, false}},
+      {"s16", {Kind::kNumber, 44, 2, true}},
+      {"u32", {Kind::kNumber, 48, 4, false}},
+      {"u64", {Kind::kNumber, 56, 8, false}},
+      {"name", {Kind::kDataLoc, 64, 4, false}},
+      {"rel", {Kind::kRelLoc, 68, 4, false}},
+      {"ptr", {Kind::kPointer, 72, 8, false}},
+      {"cpus", {Kind::kCpumask, 80, 4, false}},
+      {"args", {Kind::kOther, 84, 12, false}},
+      {"buf", {Kind::kRestText, 96, 0, false}},
+      {"counted", {Kind::kDataLoc, 172, 4, false, true}},
+      {"real", {Kind::kReal, 160, 8, true}},
+      {"real4", {Kind::kReal, 168, 4, true}},
   };
   for (const Named& named : kFields)
     if (name == named.name) return named.field;
@@ -66,14 +77,14 @@ struct TestRecord {
     const FilterField place = *test_field(field);
     const uint32_t size = uint32_t(value.size()) + 1;
     uint32_t at = place.offset;
-    if (place.kind == FilterField::Kind::kDataLoc) {
+    if (place.kind == FilterField::Kind::kDataLoc) {  // of "counted" too
       at = 104;
       set(field, uint32_t{at | size << 16});
     } else if (place.kind == FilterField::Kind::kRelLoc) {
       at = 128;
       set(field, uint32_t{(at - place.offset - 4) | size << 16});
     }
-    std::memcpy(&bytes[at], value.c_str(), std::min<size_t>(size, place.size == 16 ? 16 : size));
+    std::memcpy(&bytes[at], value.data(), std::min<size_t>(size, place.size == 16 ? 16 : size));
     return *this;
   }
   TestRecord& cpus(uint64_t mask) {

@@ -90,11 +90,6 @@ ArgumentList argument_list(const EventCall& event, bool escape) {
   return list;
 }
 
-bool is_function_event(const EventCall& event) {
-  return event.system == "functions" && event.fields.size() >= 2 &&
-         event.fields[0].name == "__parent_ip" && event.fields[1].name == "__ip";
-}
-
 // ip, the address of the text, and of bprint the arguments.
 bool is_printk_event(const EventCall& event, std::string_view name, std::string_view text) {
   return event.system == "ftrace" && event.name == name && event.fields.size() >= 2 &&
@@ -112,6 +107,7 @@ struct EventText::Step {
   bool text_pointer = false;         // const char *
   uint32_t words = 1;                // of a string array: __data_loc char[][2]
   bool is_format_args = false;       // what a function event records of `...`
+  bool is_counted = false;           // a dynamic text with NULs of its own
   bool is_rest = false;              // an array of what is left of the record: long args[]
   std::string label;                 // "name="
   std::string name;
@@ -151,6 +147,7 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
     elem = element_size(of);
     if (elem_kind == Kind::kText && size > 4) words = size / 4;
     is_format_args = function_event && patchbay::is_format_args(field);
+    is_counted = function_event;
     return;
   }
   bool array = field.array_len || !field.brackets.empty() || field.size == 0;
@@ -176,12 +173,17 @@ EventText::Step::Step(const EventField& field, bool function_event, bool escape)
 namespace {
 
 void append_text(std::string* out, std::span<const uint8_t> bytes, const TextContext* context,
-                 bool json) {
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  text = text.substr(0, text.find('\0'));
+                 bool json, bool is_counted = false) {
+  const std::string_view text =
+      text_in({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, is_counted);
   if (json) return append_json_string(out, text);
   if (context->escape) return append_escaped(out, text);
-  *out += text;
+  // No line of text holds a NUL.
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\0', at), text.size());
+    *out += text.substr(at, end - at);
+    if (end < text.size()) *out += "\\x00";
+  }
 }
 
 template <typename T>
@@ -276,7 +278,7 @@ void EventText::Step::append_texts(std::string* out, std::span<const uint8_t> re
   if (json && words > 1) *out += '[';
   for (uint32_t i = 0; i < words; i++) {
     if (i) *out += ',';
-    append_text(out, dynamic(record, i), context, json);
+    append_text(out, dynamic(record, i), context, json, is_counted);
   }
   if (json && words > 1) *out += ']';
 }
@@ -321,7 +323,7 @@ void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> re
   const uint8_t* at = record.data() + offset;
   bool is_dynamic = kind == Kind::kDataLoc || kind == Kind::kRelLoc;
   if (is_dynamic && elem_kind == Kind::kText)  // of a string array the first, as the kernel
-    return append_text(out, dynamic(record), context, false);
+    return append_text(out, dynamic(record), context, false, is_counted);
   if (kind == Kind::kText || kind == Kind::kRestText) return append(out, record, context, false);
   std::span<const uint8_t> bytes = is_dynamic ? dynamic(record) : record.subspan(offset, size);
   if (is_dynamic || (size != 1 && size != 2 && size != 4 && size != 8)) {

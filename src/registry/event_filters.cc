@@ -22,9 +22,9 @@ bool clears(std::string_view expression) { return trim_front(expression) == "0";
 bool is_char_pointer(std::string_view type) { return type == "char *" || type == "const char *"; }
 
 // What a field is to a filter, from its type as the format file shows it.
-FilterField filter_field(const EventField& field) {
+FilterField filter_field(const EventField& field, bool of_function_event) {
   using Kind = FilterField::Kind;
-  FilterField out{Kind::kNumber, field.offset, field.size, field.is_signed};
+  FilterField out{Kind::kNumber, field.offset, field.size, field.is_signed, of_function_event};
   const std::string& type = field.type;
   const bool is_text = type.find("char") != type.npos;
   const bool is_array = field.array_len || !field.brackets.empty() || type.find('[') != type.npos;
@@ -74,7 +74,7 @@ FilterContext EventFilters::context(const LiveEvent& event) {
   made.field = [&event](std::string_view name) -> std::optional<FilterField> {
     const EventField* field = event.call.find(name);
     if (!field) return std::nullopt;
-    return filter_field(*field);
+    return filter_field(*field, is_function_event(event.call));
   };
   made.function = [this](std::string_view name, uint64_t address, uint64_t* start, uint64_t* end) {
     return find_function(name, address, start, end);

@@ -188,8 +188,13 @@ void CtfTrace::put_number(uint64_t bits) {
   in_list_ ? ++elements_ : ++column_;
 }
 
+// A string of CTF ends at its first NUL.
 void CtfTrace::put_text(std::string_view text) {
-  stream_->packet += text.substr(0, text.find('\0'));
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\0', at), text.size());
+    stream_->packet += text.substr(at, end - at);
+    if (end < text.size()) stream_->packet += "\\x00";
+  }
   stream_->packet += '\0';
   in_list_ ? ++elements_ : ++column_;
 }
