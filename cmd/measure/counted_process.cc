@@ -136,13 +136,14 @@ Status CountedProcess::apply(const HistPlan& plan, bool verbose) {
     of_event.erase(of_event.begin());
   }
   texts_.resize(plan_.histograms.size());
+  for (const std::string& event : plan_.histograms) note_shape(event);
   if (uses_) uses_->ready();
   return {};
 }
 
 // Of the histogram that is next in shapes_.
-void CountedProcess::note_shape(const std::string& event, const std::string& definition) {
-  HistSumShape& shape = shapes_.emplace_back(HistSumShape{definition, {}});
+void CountedProcess::note_shape(const std::string& event) {
+  HistSumShape& shape = shapes_.emplace_back();
   std::string& types = types_.emplace_back();
   const std::string& listing = listings_[shapes_.size() - 1];
   Result<std::string> text = client().read_all(event + "/format");
@@ -169,9 +170,9 @@ Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
     PB_ASSIGN(write.text, summable_definition(write.text));
   }
   PB_TRY(apply(plan, verbose));
-  for (const std::string& event : plan.histograms) {
-    std::vector<std::string>& of_event = asked[event];
-    note_shape(event, of_event.front());
+  for (size_t i = 0; i < plan.histograms.size(); i++) {
+    std::vector<std::string>& of_event = asked[plan.histograms[i]];
+    shapes_[i].definition = of_event.front();
     of_event.erase(of_event.begin());
   }
   return {};

@@ -93,7 +93,7 @@ class CountedProcess {
   }
   std::vector<EventRequest> not_hit();
   std::string lost_text();
-  void note_shape(const std::string& event, const std::string& definition);
+  void note_shape(const std::string& event);
 
   WatchedProgram program_;
   int pid_ = 0;

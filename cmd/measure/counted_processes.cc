@@ -11,6 +11,7 @@
 #include "cmd/common/descriptors.h"
 #include "cmd/common/print_file.h"
 #include "cmd/common/side_by_side.h"
+#include "cmd/measure/hist_signs.h"
 #include "cmd/measure/looks.h"
 
 namespace patchbay::cmd {
@@ -223,12 +224,25 @@ void CountedProcesses::look_last() {
 
 Status CountedProcesses::release() { return members_.front()->release(); }
 
+namespace {
+
+std::vector<std::string> with_signs(std::vector<std::string> texts,
+                                    const std::vector<HistSumShape>& shapes) {
+  for (size_t i = 0; i < texts.size() && i < shapes.size(); i++)
+    texts[i] = with_hist_signs(texts[i], shapes[i].signed_fields);
+  return texts;
+}
+
+}  // namespace
+
 std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) const {
   if (members_.empty()) return {};
   const CountedProcess& first = *members_.front();
-  if (!is_several() && (!child() || !is_summable_)) return first.texts();
+  if (!is_several() && (!child() || !is_summable_))
+    return with_signs(first.texts(), first.shapes());
   if (!reference_) return {};
-  if (!is_several() && is_as_asked_ && members_.size() == 1 && gone_.empty()) return first.texts();
+  if (!is_several() && is_as_asked_ && members_.size() == 1 && gone_.empty())
+    return with_signs(first.texts(), first.shapes());
   std::vector<std::string> sums;
   for (size_t i = 0; i < reference_->shapes.size(); i++) {
     std::vector<std::string> texts;
@@ -238,7 +252,7 @@ std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) cons
         texts.push_back(member->texts()[i]);
     sums.push_back(hist_sum(texts, reference_->shapes[i]));
   }
-  return sums;
+  return with_signs(std::move(sums), reference_->shapes);
 }
 
 }  // namespace patchbay::cmd

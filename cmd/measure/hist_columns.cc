@@ -2,7 +2,6 @@
 #include "cmd/measure/hist_columns.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/text.h"
 
@@ -23,7 +22,7 @@ std::string_view take_stack(std::string_view* text) {
 // may hold whatever looks like this key, within its columns.
 size_t value_end(std::string_view text, const HistColumn& field, const std::string& next) {
   const std::string mark = ", " + next + ":";
-  const bool is_number = text.find_first_not_of(" 0123456789") == text.find(mark);
+  const bool is_number = text.find_first_not_of(" -0123456789") == text.find(mark);
   const bool is_text = !is_number && field.modifier.empty() && text.size() > kHistKeyTextWidth;
   return std::min(text.find(mark, is_text ? kHistKeyTextWidth : 0), text.size());
 }
@@ -79,25 +78,30 @@ std::string hist_definition(std::string_view text) {
 }
 
 std::optional<uint64_t> hist_number(std::string_view text, int base) {
-  const size_t start = std::min(text.find_first_not_of(' '), text.size());
-  uint64_t value = 0;
-  const auto [end, error] =
-      std::from_chars(text.data() + start, text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return parse_hist_number(trim_front(text, " "), base);
+}
+
+std::vector<HistWord> hist_words(std::string_view text, const std::vector<HistColumn>& columns) {
+  std::vector<HistWord> words;
+  size_t next = 0;
+  if (text.starts_with('}')) text.remove_prefix(1);
+  for (size_t colon; (colon = text.find(": ")) != text.npos;) {
+    HistWord one;
+    one.name = trim(text.substr(0, colon), " ");
+    one.column = next_hist_column(columns, one.name, &next);
+    text = trim_front(text.substr(colon + 2), " ");
+    one.word = text.substr(0, text.find(' '));
+    text.remove_prefix(one.word.size());
+    words.push_back(one);
+  }
+  return words;
 }
 
 std::vector<HistValue> hist_values(std::string_view text, const std::vector<HistColumn>& columns) {
   std::vector<HistValue> values;
-  size_t next = 0;
-  if (text.starts_with('}')) text.remove_prefix(1);
-  for (size_t colon; (colon = text.find(": ")) != text.npos;) {
+  for (const auto& [name, word, column] : hist_words(text, columns)) {
     HistValue value;
-    value.name = trim(text.substr(0, colon), " ");
-    const HistColumn* const column = next_hist_column(columns, value.name, &next);
-    text = trim_front(text.substr(colon + 2), " ");
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(word.size());
+    value.name = name;
     if (value.name.ends_with(kHistCountersEnd)) {
       value.counters = HistCounters::parse(word).value_or(HistCounters());
       value.number = value.counters->sum;

@@ -38,11 +38,18 @@ const HistColumn* next_hist_column(const std::vector<HistColumn>& columns, std::
 // In the head of a text, without " [active]"; empty: there is none.
 std::string hist_definition(std::string_view text);
 
-// Blanks, digits, nothing else.
+// Blanks, perhaps a `-` (then it is an int64_t), digits, nothing else.
 std::optional<uint64_t> hist_number(std::string_view text, int base = 10);
 std::string_view without_hist_padding(std::string_view text);
 
-// The values behind a key, in their order: "} hitcount:  3  size: 1f  lat.counters: sum=70,64=1".
+// The values behind a key as they are written, in their order. They point into the text.
+struct HistWord {
+  std::string_view name, word;
+  const HistColumn* column = nullptr;  // null: none of `columns`
+};
+std::vector<HistWord> hist_words(std::string_view text, const std::vector<HistColumn>& columns);
+
+// The same as numbers: "} hitcount:  3  size: 1f  lat.counters: sum=70,64=1".
 // `name` is "lat" for the last one, whose number is its sum.
 inline constexpr std::string_view kHistCountersEnd = ".counters";
 struct HistValue {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <vector>
@@ -47,6 +48,13 @@ std::string named(std::string_view text, const char* name, const char* number, i
   return value ? shown + ", \"" + number + "\": " + std::to_string(*value) + "}" : shown + "}";
 }
 
+// Blanks and a number; nothing: it is none.
+std::optional<std::string> number_json(std::string_view text, int base) {
+  const auto value = hist_number(text, base);
+  if (!value) return std::nullopt;
+  return text.find('-') == text.npos ? std::to_string(*value) : std::to_string(int64_t(*value));
+}
+
 std::string key_value(const HistColumn& field, std::string_view text) {
   const std::string_view modifier = field.modifier;
   if (modifier == "sym" || modifier == "sym-offset") return named(text, "symbol", "address", 16);
@@ -62,8 +70,7 @@ std::string key_value(const HistColumn& field, std::string_view text) {
     const auto from = hist_number(cut_at(&high, '-')), to = hist_number(high);
     return from && to ? range(*from, *to) : quoted(text);
   }
-  const auto value = hist_number(text, modifier == "hex" ? 16 : 10);
-  return value ? std::to_string(*value) : quoted(text);
+  return number_json(text, modifier == "hex" ? 16 : 10).value_or(quoted(text));
 }
 
 // The functions of a stack, a line each.
@@ -89,7 +96,7 @@ std::string keys_json(std::string_view text, const std::vector<HistColumn>& keys
 // Numbers have blanks on their left, up to ten columns; texts that save() has kept have them on
 // their right.
 bool is_saved_text(std::string_view text) {
-  return !text.starts_with(' ') && text.find_first_not_of("0123456789abcdef") < kNumberWidth;
+  return !text.starts_with(' ') && text.find_first_not_of("-0123456789abcdef") < kNumberWidth;
 }
 
 // "sum=9,4=1,5=1" -> {"sum": 9, "ranges": [{"from": 4, "to": 4, "hits": 1}, …]}.
@@ -98,11 +105,15 @@ std::string counters_json(std::string_view text) {
   if (!counters) return quoted(text);
   std::string list;
   for (const auto& [bucket, hits] : counters->ranges) {
-    const QuantileRange one = quantile_range(bucket);
-    list += (list.empty() ? "{\"from\": " : ", {\"from\": ") + std::to_string(one.low) +
-            ", \"to\": " + std::to_string(one.high) + ", \"hits\": " + std::to_string(hits) + "}";
+    const QuantileRange one = quantile_range(uint32_t(std::abs(bucket)));
+    std::string from = std::to_string(one.low), to = std::to_string(one.high);
+    if (bucket < 0) from.swap(to), from.insert(0, "-"), to.insert(0, "-");
+    list += (list.empty() ? "{\"from\": " : ", {\"from\": ") + from + ", \"to\": " + to +
+            ", \"hits\": " + std::to_string(hits) + "}";
   }
-  return "{\"sum\": " + std::to_string(counters->sum) + ", \"ranges\": [" + list + "]}";
+  const std::string sum = counters->has_negative() ? std::to_string(int64_t(counters->sum))
+                                                   : std::to_string(counters->sum);
+  return "{\"sum\": " + sum + ", \"ranges\": [" + list + "]}";
 }
 
 // `modifier`: of the value's column.
@@ -113,8 +124,7 @@ std::string value_json(std::string_view modifier, std::string_view name, std::st
       hist_number(value.substr(0, value.size() - 3)) && hist_number(value.substr(value.size() - 2)))
     return std::string(value);
   if (is_saved_text(text)) return quoted(text);
-  const auto number = hist_number(value, modifier == "hex" ? 16 : 10);
-  return number ? std::to_string(*number) : json_quote(value);
+  return number_json(value, modifier == "hex" ? 16 : 10).value_or(json_quote(value));
 }
 
 // The columns of the value that `text` begins with.

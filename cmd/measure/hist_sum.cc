@@ -412,9 +412,9 @@ void HistSum::put_entry(std::string* out, const SumEntry& entry) const {
       out->pop_back();  // they begin with it
       const std::vector<uint64_t> counters = entry.counters[column.read].counters();
       if (column.modifier == "quantiles")
-        put_hist_quantiles(out, column.name, counters.data());
+        put_hist_quantiles(out, column.name, counters);
       else
-        put_hist_counters(out, column.name, value, counters.data());
+        put_hist_counters(out, column.name, value, counters);
       continue;
     }
     *out += column.name;

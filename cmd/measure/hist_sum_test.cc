@@ -187,7 +187,7 @@ TEST(HistSum, QuantilesAreThoseOfAllHits) {
       sum += value;
     }
     std::string counters;
-    put_hist_counters(&counters, "lat", sum, own.data());
+    put_hist_counters(&counters, "lat", sum, own);
     texts.push_back(
         table(listed,
               "{ n:          1 } hitcount:        400  lat: " + number(sum) + " " + counters + "\n",
@@ -195,7 +195,7 @@ TEST(HistSum, QuantilesAreThoseOfAllHits) {
     total += sum;
   }
   std::string quantiles;
-  put_hist_quantiles(&quantiles, "lat", all.data());
+  put_hist_quantiles(&quantiles, "lat", all);
   EXPECT_EQ(hist_sum(texts, {"hist:keys=n:vals=lat,lat.quantiles:sort=lat", {}}),
             table("hist:keys=n:vals=hitcount,lat,lat.quantiles:sort=lat:size=2048",
                   "{ n:          1 } hitcount:       1200  lat: " + number(total) + " " +
@@ -203,7 +203,7 @@ TEST(HistSum, QuantilesAreThoseOfAllHits) {
                   1200, 1, 0, hist_quantile_note("lat")));
   // Who asks for counters gets them.
   std::string counters;
-  put_hist_counters(&counters, "lat", total, all.data());
+  put_hist_counters(&counters, "lat", total, all);
   EXPECT_EQ(
       entries_of(hist_sum(texts, {"hist:keys=n:vals=lat,lat.counters:sort=lat", {}})),
       "{ n:          1 } hitcount:       1200  lat: " + number(total) + " " + counters + "\n");

@@ -197,7 +197,8 @@ HistCounters counters_of(std::string_view line, const std::string& name) {
 
 void read_counters(const HistCounters& read, Distribution* one) {
   for (const auto& [bucket, hits] : read.ranges) {
-    const auto power = unsigned(std::bit_width(quantile_range(bucket).low));
+    if (bucket < 0) continue;  // no time is below 0
+    const auto power = unsigned(std::bit_width(quantile_range(uint32_t(bucket)).low));
     if (one->bars.empty() || one->bars.back().power != power) one->bars.push_back({power, 0});
     one->bars.back().hits += hits;
   }
@@ -205,7 +206,7 @@ void read_counters(const HistCounters& read, Distribution* one) {
   const uint64_t total = std::accumulate(counters.begin(), counters.end(), uint64_t{0});
   if (total == 0) return;
   const auto quantile = [&](uint64_t per_mille) {
-    return quantile_of(counters.data(), total, per_mille);
+    return quantile_of(counters, total, per_mille);
   };
   one->p50 = quantile(500);
   one->p90 = quantile(900);

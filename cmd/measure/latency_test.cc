@@ -103,7 +103,7 @@ std::string counters_of(const std::vector<uint64_t>& values) {
     counters[quantile_bucket(value)]++;
   }
   std::string text;
-  put_hist_counters(&text, "lat", sum, counters.data());
+  put_hist_counters(&text, "lat", sum, counters);
   return " lat:       " + std::to_string(sum) + " " + text;
 }
 

@@ -103,7 +103,7 @@ HistSeries::HistSeries(const HistPlace& place, const Labels& process, size_t mos
       prefix_("patchbay_" + lower(metric_name(place.system + "_" + place.event)) + "_"),
       about_(place.system + ":" + place.event),
       most_keys_(most_keys),
-      signed_fields_(place.signed_fields),
+      signed_fields_(place.signed_fields.begin(), place.signed_fields.end()),
       keys_(hist_columns(place.definition, "keys=")),
       values_(hist_columns(place.definition, "vals=")) {
   std::erase_if(values_, [](const HistColumn& one) { return one.name == "hitcount"; });
@@ -121,6 +121,28 @@ HistSeries::HistSeries(const HistPlace& place, const Labels& process, size_t mos
     label_names_.push_back(name);
     if (keys_[i].modifier == "log2" && log2_key_ >= keys_.size()) log2_key_ = i;
   }
+  name_families();
+}
+
+// Fields may differ in what no name of a metric has.
+void HistSeries::name_families() {
+  std::set<std::string> taken = {prefix_ + "hits"};
+  for (const std::vector<HistColumn>* columns : {&keys_, &values_})
+    for (const HistColumn& column : *columns) {
+      if (names_.contains(column.name)) continue;
+      const std::string_view field = column.name;
+      std::string name = prefix_ + lower(metric_name(field.substr(field.starts_with('$') ? 1 : 0)));
+      while (!taken.insert(name).second) name += "_";
+      names_[column.name] = name;
+    }
+}
+
+// With the sign that the file `hist` leaves out.
+std::string HistSeries::key_label(size_t index, const HistKeyPart& part) const {
+  const HistColumn& key = keys_[index];
+  const bool is_plain = key.modifier.empty() && has_sign(key.name) && !part.is_stack;
+  const auto number = is_plain ? hist_number(part.text) : std::nullopt;
+  return number ? std::to_string(int64_t(*number)) : key_text(key, part);
 }
 
 // --- a look
@@ -143,7 +165,7 @@ HistSeries::Slot* HistSeries::other() {
 HistSeries::Slot* HistSeries::slot_of(const std::vector<HistKeyPart>& parts) {
   Labels labels = own_;
   for (size_t i = 0; i < parts.size(); i++)
-    if (i != log2_key_) labels.add(label_names_[i], key_text(keys_[i], parts[i]));
+    if (i != log2_key_) labels.add(label_names_[i], key_label(i, parts[i]));
   if (const auto at = by_labels_.find(labels.text); at != by_labels_.end()) return at->second;
   if (by_labels_.size() >= most_keys_) return other();
   slots_.emplace_back();
@@ -230,11 +252,6 @@ void HistSeries::look(std::string_view text) {
 
 // --- what is shown
 
-std::string HistSeries::name_of(std::string_view field) const {
-  if (field.starts_with('$')) field.remove_prefix(1);
-  return prefix_ + lower(metric_name(field));
-}
-
 void HistSeries::show_histograms(Families* families) {
   if (log2_key_ < keys_.size()) {
     const std::string& field = keys_[log2_key_].name;
@@ -244,6 +261,7 @@ void HistSeries::show_histograms(Families* families) {
     // Its bounds are other ones than those of .counters.
     Family& family = families->get(name_of(field) + "_log2", MetricType::kHistogram,
                                    "Values of " + field + " of the event " + about_ + ".");
+    family.has_sign |= has_sign(field);
     for (const Slot& slot : slots_) {
       HistogramSample sample{&slot.labels, {}, {}};
       if (sum) sample.sum = slot.base.values[sum] + slot.last.values[sum];
@@ -258,6 +276,7 @@ void HistSeries::show_histograms(Families* families) {
     Family& family = families->get(name_of(values_[i].name), MetricType::kHistogram,
                                    "Values of " + values_[i].name + " of the event " + about_ + ".",
                                    RangeKind::kQuantiles);
+    family.has_sign |= has_sign(values_[i].name);
     for (const Slot& slot : slots_) {
       HistCounters all = slot.base.counters[i + 1];
       all.add(slot.last.counters[i + 1]);
@@ -277,6 +296,17 @@ void HistSeries::show(Families* families) {
   show_counters(families);
 }
 
+// A sum is there once: the values size and size.hex have the same, and so has the histogram of a
+// field with a sign.
+bool HistSeries::is_shown_elsewhere(size_t index) const {
+  const HistColumn& value = values_[index];
+  for (size_t i = 0; i < values_.size(); i++) {
+    if (i == index || values_[i].name != value.name || !is_summed(values_[i])) continue;
+    if (values_[i].modifier == "counters" ? has_sign(value.name) : i < index) return true;
+  }
+  return false;
+}
+
 // Hits that a histogram counts are not counted once more.
 void HistSeries::show_counters(Families* families) {
   const bool has_histogram = std::any_of(values_.begin(), values_.end(), [](const HistColumn& one) {
@@ -285,12 +315,11 @@ void HistSeries::show_counters(Families* families) {
   if (!has_histogram) show_hits(families);
   for (size_t i = 0; i < values_.size(); i++) {
     const HistColumn& value = values_[i];
-    if (!is_summed(value) || value.modifier == "counters") continue;
-    const bool has_sign =
-        std::find(signed_fields_.begin(), signed_fields_.end(), value.name) != signed_fields_.end();
+    if (!is_summed(value) || value.modifier == "counters" || is_shown_elsewhere(i)) continue;
+    const bool is_gauge = has_sign(value.name);
     Family& family =
-        families->get(name_of(value.name) + (has_sign ? "_sum" : ""),
-                      has_sign ? MetricType::kGauge : MetricType::kCounter,
+        families->get(name_of(value.name) + (is_gauge ? "_net" : ""),
+                      is_gauge ? MetricType::kGauge : MetricType::kCounter,
                       "Sum of " + value.name + " over the hits of the event " + about_ + ".");
     for (const Slot& slot : slots_)
       family.samples.push_back({&slot.labels, slot.base.values[i + 1] + slot.last.values[i + 1]});

@@ -16,7 +16,8 @@
 //
 //   keys=size.log2            a histogram of size, for each value of the other keys
 //   vals=lat.counters         a histogram of lat, for each key
-//   vals=size                 a counter; a gauge where the field has a sign, as a sum may go down
+//   vals=size                 a counter; a gauge ..._net where the field has a sign, as its sum may
+//                             go down (names that end in _sum are histograms')
 //   vals=lat.quantiles        what is shown of it cannot be added up: it is left out
 #pragma once
 
@@ -25,6 +26,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -97,14 +99,19 @@ class HistSeries {
   void show_histograms(Families* families);
   void show_counters(Families* families);
   void show_hits(Families* families);
-  std::string name_of(std::string_view field) const;
+  void name_families();
+  bool is_shown_elsewhere(size_t index) const;
+  std::string name_of(const std::string& field) const { return names_.at(field); }
+  bool has_sign(const std::string& field) const { return signed_fields_.contains(field); }
+  std::string key_label(size_t index, const HistKeyPart& part) const;
 
   const Labels process_;
   const std::string definition_, prefix_, about_;
   const size_t most_keys_;
-  std::vector<std::string> signed_fields_;
+  std::set<std::string> signed_fields_;
   std::vector<HistColumn> keys_, values_;
-  std::vector<std::string> label_names_;  // of the keys
+  std::vector<std::string> label_names_;      // of the keys
+  std::map<std::string, std::string> names_;  // of the families of fields
   size_t log2_key_ = ~size_t{0};
   std::deque<Slot> slots_;
   std::map<std::string, Slot*> by_labels_;

@@ -91,8 +91,10 @@ void put_number(std::string* out, uint64_t value) {
   out->append(digits, size_t(end - digits));
 }
 
+bool has_sign(const Family& family) { return family.type == MetricType::kGauge || family.has_sign; }
+
 void put_value(std::string* out, const Family& family, uint64_t value) {
-  if (family.type == MetricType::kGauge && int64_t(value) < 0) {
+  if (has_sign(family) && int64_t(value) < 0) {
     *out += '-';
     value = 0 - value;
   }
@@ -104,7 +106,7 @@ void put_value(std::string* out, const Family& family, uint64_t value) {
 }
 
 double as_double(const Family& family, uint64_t value) {
-  const double number = family.type == MetricType::kGauge ? double(int64_t(value)) : double(value);
+  const double number = has_sign(family) ? double(int64_t(value)) : double(value);
   return family.is_seconds ? number / 1e9 : number;
 }
 
@@ -221,7 +223,8 @@ Cumulated cumulated(RangeKind kind, const HistogramSample& sample) {
   Cumulated counts;
   uint32_t n = 0;
   for (const auto& [range, hits] : sample.ranges) {
-    const auto is_up_to = [&, own = range](uint32_t one) {
+    const auto is_up_to = [&, own = uint32_t(range), is_negative = range < 0](uint32_t one) {
+      if (is_negative) return true;
       return kind == RangeKind::kLog2 ? own <= one : quantile_range(own).high <= bound(kind, one);
     };
     while (n < kBounds && !is_up_to(n)) counts.up_to[n++] = counts.all;
@@ -240,24 +243,17 @@ int32_t native_index(RangeKind kind, uint32_t range) {
 
 uint64_t zigzag(int64_t value) { return uint64_t(value) << 1 ^ uint64_t(value >> 63); }
 
-void put_native(std::string* out, RangeKind kind, const HistogramSample& sample) {
-  constexpr double kZeroThreshold = 0x1p-128;
-  uint64_t zeros = 0;
-  std::vector<std::pair<int32_t, uint64_t>> buckets;
-  for (const auto& [range, hits] : sample.ranges) {
-    if (kind == RangeKind::kQuantiles && range == 0) {
-      zeros = hits;
-      continue;
-    }
-    const int32_t index = native_index(kind, range);
-    if (!buckets.empty() && buckets.back().first == index)
-      buckets.back().second += hits;
-    else
-      buckets.emplace_back(index, hits);
-  }
-  proto::put_uint(out, 5, zigzag(kind == RangeKind::kLog2 ? 0 : 3));
-  proto::put_double(out, 6, kZeroThreshold);
-  proto::put_uint(out, 7, zeros);
+using NativeBuckets = std::vector<std::pair<int32_t, uint64_t>>;  // in order, with their hits
+
+void add_native(NativeBuckets* buckets, int32_t index, uint64_t hits) {
+  if (!buckets->empty() && buckets->back().first == index)
+    buckets->back().second += hits;
+  else
+    buckets->emplace_back(index, hits);
+}
+
+// `span_field`: of the runs of buckets; that of their counts follows.
+void put_buckets(std::string* out, uint32_t span_field, const NativeBuckets& buckets) {
   int32_t next = 0;
   for (size_t i = 0; i < buckets.size();) {
     size_t end = i + 1;
@@ -265,15 +261,37 @@ void put_native(std::string* out, RangeKind kind, const HistogramSample& sample)
     std::string span;
     proto::put_uint(&span, 1, zigzag(buckets[i].first - next));
     proto::put_uint(&span, 2, end - i);
-    proto::put_bytes(out, 12, span);
+    proto::put_bytes(out, span_field, span);
     next = buckets[end - 1].first + 1;
     i = end;
   }
   int64_t before = 0;
   for (const auto& bucket : buckets) {
-    proto::put_uint(out, 13, zigzag(int64_t(bucket.second) - before));
+    proto::put_uint(out, span_field + 1, zigzag(int64_t(bucket.second) - before));
     before = int64_t(bucket.second);
   }
+}
+
+void put_native(std::string* out, RangeKind kind, const HistogramSample& sample) {
+  constexpr double kZeroThreshold = 0x1p-128;
+  constexpr uint32_t kNegativeSpan = 9, kPositiveSpan = 12;
+  uint64_t zeros = 0;
+  NativeBuckets positive, negative;  // those nearest to 0 first
+  const auto& ranges = sample.ranges;
+  for (auto one = ranges.rbegin(); one != ranges.rend(); ++one)
+    if (one->first < 0)
+      add_native(&negative, native_index(kind, uint32_t(-one->first)), one->second);
+  for (const auto& [range, hits] : ranges) {
+    if (kind == RangeKind::kQuantiles && range == 0)
+      zeros = hits;
+    else if (range >= 0)
+      add_native(&positive, native_index(kind, uint32_t(range)), hits);
+  }
+  proto::put_uint(out, 5, zigzag(kind == RangeKind::kLog2 ? 0 : 3));
+  proto::put_double(out, 6, kZeroThreshold);
+  proto::put_uint(out, 7, zeros);
+  put_buckets(out, kNegativeSpan, negative);
+  put_buckets(out, kPositiveSpan, positive);
 }
 
 // --- protobuf

@@ -45,8 +45,8 @@ struct Sample {
 };
 struct HistogramSample {
   const Labels* labels = nullptr;
-  std::optional<uint64_t> sum;                        // nothing: it is not known
-  std::vector<std::pair<uint32_t, uint64_t>> ranges;  // in order, with their hits
+  std::optional<uint64_t> sum;                       // nothing: it is not known
+  std::vector<std::pair<int32_t, uint64_t>> ranges;  // in order, with their hits; -5: that of -5
 };
 
 struct Family {
@@ -56,6 +56,7 @@ struct Family {
   bool is_seconds = false;  // values are nanoseconds, and are written as seconds
   std::vector<Sample> samples;
   std::vector<HistogramSample> histograms;
+  bool has_sign = false;  // sums are int64_t; those of gauges always are
 };
 
 using Exposition = std::vector<Family>;

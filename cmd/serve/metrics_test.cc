@@ -209,8 +209,62 @@ TEST(HistSeries, SumsOfFieldsWithASignAreGauges) {
   place.signed_fields = {"size"};
   HistSeries series(place, labels("pid", "1"), 100);
   series.look(hist_text("{ n: 1 } hitcount:          2  size: 18446744073709551611\n"));
-  expect_line(shown(series), "# TYPE patchbay_shop_sold_size_sum gauge\n");
+  expect_line(shown(series), "# TYPE patchbay_shop_sold_size_net gauge\n");
   expect_line(shown(series), ",n=\"1\"} -5\n");
+}
+
+TEST(HistSeries, NumbersBelowZero) {
+  HistPlace place = kPlace;
+  place.definition = "hist:keys=n:vals=hitcount,size,size.counters:sort=hitcount:size=2048";
+  place.signed_fields = {"n", "size"};
+  HistSeries series(place, labels("pid", "1"), 100);
+  series.look(
+      hist_text("{ n: 18446744073709551605 } hitcount:          3  size: 18446744073709551613  "
+                "size.counters: sum=-3,-5=1,1=2\n"));
+  const std::string text = shown(series);
+  expect_line(text, ",n=\"-11\",le=\"0.0\"} 1\n");
+  expect_line(text, ",n=\"-11\",le=\"1.0\"} 3\n");
+  expect_line(text, "# TYPE patchbay_shop_sold_size histogram\n");
+  expect_line(text,
+              "_size_sum{pid=\"1\",instance=\"calls\",system=\"shop\",event=\"sold\","
+              "hist=\"keys=n:vals=size,size.counters\",n=\"-11\"} -3\n");
+  // The histogram has the sum: no gauge of this name stands beside it.
+  EXPECT_EQ(text.find("gauge"), text.npos) << text;
+}
+
+TEST(HistSeries, FieldsThatDifferInWhatNoNameHas) {
+  HistPlace place = kPlace;
+  place.definition = "hist:keys=k:vals=hitcount,Hits,hits:sort=hitcount:size=2048";
+  HistSeries series(place, labels("pid", "1"), 100);
+  series.look(hist_text("{ k:  1 } hitcount:  3  Hits:  4  hits:  5\n"));
+  const std::string text = shown(series);
+  expect_line(text, "# TYPE patchbay_shop_sold_hits_total counter\n");
+  expect_line(text, "# TYPE patchbay_shop_sold_hits__total counter\n");
+  expect_line(text, "# TYPE patchbay_shop_sold_hits___total counter\n");
+  place.definition = "hist:keys=k:vals=hitcount,size,size.hex:sort=hitcount:size=2048";
+  HistSeries twice(place, labels("pid", "1"), 100);
+  twice.look(hist_text("{ k:  1 } hitcount:  3  size:  10  size:  a\n"));
+  const std::string once = shown(twice);
+  expect_line(once, "k=\"1\"} 10\n");
+  EXPECT_EQ(once.find("k=\"1\"} 10\n"), once.rfind("k=\"1\"} 10\n")) << once;
+}
+
+// What a family writes besides its own name is no other family's.
+TEST(Families, NoNameIsThereTwice) {
+  Families families;
+  const auto name_of = [&](const char* name, MetricType type) {
+    return std::string(families.get(name, type, "").name);
+  };
+  EXPECT_EQ(name_of("n", MetricType::kHistogram), "n");
+  EXPECT_EQ(name_of("n_sum", MetricType::kGauge), "n_sum_");
+  EXPECT_EQ(name_of("n_sum", MetricType::kGauge), "n_sum_");  // the same again
+  EXPECT_EQ(name_of("n_count", MetricType::kCounter), "n_count_");
+  EXPECT_EQ(name_of("n_bucket", MetricType::kHistogram), "n_bucket_");
+  EXPECT_EQ(name_of("c_total", MetricType::kGauge), "c_total");
+  EXPECT_EQ(name_of("c", MetricType::kCounter), "c_");
+  EXPECT_EQ(name_of("g_sum", MetricType::kGauge), "g_sum");
+  EXPECT_EQ(name_of("g", MetricType::kHistogram), "g_");
+  EXPECT_EQ(name_of("n", MetricType::kHistogram), "n");
 }
 
 }  // namespace

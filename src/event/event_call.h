@@ -24,6 +24,8 @@ struct EventField {
   // What a foreign format file has in place of "[array_len]": "[]", "[TASK_COMM_LEN]", "[2][3]";
   // else empty.
   std::string brackets = {};
+  // A text with a length, which may have NULs of its own. Known in the process that made the event.
+  bool is_counted = false;
 };
 
 // What the text of a probe event shows in front of its arguments. The kernel's own printer does not

@@ -487,7 +487,8 @@ void add_field(const FunctionEventField& field, EventCall* call) {
                           uint32_t(size),
                           is_signed,
                           field.array_len,
-                          {}});
+                          {},
+                          is_string(field) && field.most != 0});
 }
 
 }  // namespace

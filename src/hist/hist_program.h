@@ -28,7 +28,10 @@ struct SyntheticTarget;  // probe/triggers/hist_hot.h
 inline constexpr uint32_t kMaxHistReferences = 32;  // of one histogram
 inline constexpr uint32_t kMaxHistOwn = 16;         // variables that each hit sets
 inline constexpr uint32_t kMaxHistStack = 8;        // numbers that wait in an expression
-inline constexpr uint32_t kHistTextBytes = 256;     // with the NUL
+// With the NUL. The last byte of a text of that size in a key says what else there is of the text:
+// 0 nothing, so many NULs (at most kHistTextCut - 1), or kHistTextCut: more than there is room for.
+inline constexpr uint32_t kHistTextBytes = 256;
+inline constexpr uint8_t kHistTextCut = 0xff;
 inline constexpr uint32_t kHistStackFrames = 31;
 inline constexpr uint32_t kMaxHistKeySize = kHistTextBytes + kHistStackFrames * 8;
 // Of a stack in a variable or a field: the number of frames, then they.
@@ -78,6 +81,7 @@ enum class HistSource : uint8_t {
   kNumber,      // by steps
   kChars,       // text: char[field_size] at `offset`
   kDataLoc,     // text behind a __data_loc word
+  kCounted,     // the same, of a text with a length: it ends before its last NUL, not its first
   kRelLoc,      // text behind a __rel_loc word
   kPointer,     // text: `fetch` follows the char pointer into a record of its own
   kComm,        // the name of the thread: a system call
@@ -107,7 +111,7 @@ struct HistSum {
   HistValue value;
   uint32_t index;      // of the value
   uint32_t quantiles;  // 1 + its first counter of .quantiles; 0: none
-  uint32_t is_signed;  // of those: values below 0 count as 0
+  uint32_t is_signed;  // of those: it has counters for values below 0
 };
 
 struct HistVariable {

@@ -39,7 +39,8 @@ class QuickMaker {
   }
   static bool is_text_of_record(const HistValue& value) {
     return value.source == HistSource::kChars || value.source == HistSource::kDataLoc ||
-           value.source == HistSource::kRelLoc || value.source == HistSource::kRestText;
+           value.source == HistSource::kCounted || value.source == HistSource::kRelLoc ||
+           value.source == HistSource::kRestText;
   }
 
   // References to own variables are for acts alone: in expressions they are what they were before.

@@ -34,7 +34,7 @@ struct HistShape {
   uint32_t nr_variables = 0;
   uint32_t text_bytes = 0;        // of all texts and stacks of variables, per entry
   uint32_t quantile_buckets = 0;  // counters of .quantiles, per entry: kQuantileBuckets for each
-                                  // value that has it (quantile_buckets.h); 0: none
+                                  // value that has it, twice of one with a sign; 0: none
   uint32_t save_bytes = 0;        // of what onmax().save() keeps: fields of one event; 0: none
   uint32_t nr_cpus = 1;
 };

@@ -7,7 +7,8 @@
 //   0 1 2 … 63 | 64-65 66-67 … 126-127 | 128-131 … 252-255 | 256-263 …
 //
 // An entry of a table has kQuantileBuckets counters for each such value, in the order of the
-// values.
+// values; twice as many where the value has a sign. The second half counts those below 0, by how
+// far they are below: that of -5 is the range of 5.
 #pragma once
 
 #include <bit>
@@ -25,6 +26,16 @@ constexpr uint32_t quantile_bucket(uint64_t value) {
   const uint32_t power = 63 - uint32_t(std::countl_zero(value));  // >= 6
   const uint32_t step = uint32_t(value >> (power - 5)) & (kQuantileSteps - 1);
   return kQuantileExact + (power - 6) * kQuantileSteps + step;
+}
+
+// How many counters a value has.
+constexpr uint32_t quantile_counters(bool is_signed) {
+  return is_signed ? 2 * kQuantileBuckets : kQuantileBuckets;
+}
+// Which counter of a value with a sign: < 2 * kQuantileBuckets.
+constexpr uint32_t signed_quantile_bucket(uint64_t value) {
+  if (int64_t(value) >= 0) return quantile_bucket(value);
+  return kQuantileBuckets + quantile_bucket(0 - value);
 }
 
 struct QuantileRange {

@@ -106,6 +106,10 @@ same "100 keys and the others" 101 \
   "$(python3 "$judge" count $hits "pid=${pids[7]}" 'hist=keys=n' <"$work/many")"
 same "the others" 2900 "$(sum $hits "pid=${pids[7]}" other=true <"$work/many")"
 same "the bound is shown" 100 "$(sum patchbay_serve_most_keys <"$work/many")"
+# A field with a sign, as a sum and as a histogram: no name is there twice.
+hist "${pids[7]}" 'hist:keys=n.log2:vals=common_pid'
+hist "${pids[7]}" 'hist:keys=common_type:vals=common_pid'
+hist "${pids[7]}" 'hist:keys=common_type:vals=common_pid,common_pid.counters'
 if command -v promtool >/dev/null; then
   lint=$(scrape | promtool check metrics 2>&1 | grep -v 'abbreviated units\|^$')
   same "promtool finds nothing" "" "$lint"

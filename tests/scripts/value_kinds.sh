@@ -8,11 +8,15 @@ cd "$work" || exit
 cat >values.c <<'EOC'
 #define KEPT __attribute__((noipa))
 KEPT long put(const char *b, unsigned long n) { __asm__ volatile("" ::"r"(b)); return (long)n; }
+KEPT int rc(int i) { __asm__ volatile("" ::"r"(i)); return i < 9 ? -11 : 2; }
 KEPT double take(double d, float f) { __asm__ volatile("" ::"x"(d), "x"(f)); return d; }
 int main(void) {
   put("ab\0cd", 5), put("ab\0", 3), put("ab", 2), put("", 0);
   const double values[] = {-1, -0.0, 0, 1, __builtin_inf(), __builtin_nan(""), -__builtin_nan("")};
   for (int i = 0; i < 7; i++) take(values[i], (float)values[i]);
+  for (int i = 0; i < 10; i++) rc(i);
+  static char long_text[300] = {[0 ... 298] = 'y'};
+  put(long_text, 299), long_text[298] = 'z', put(long_text, 299);
   return 0;
 }
 EOC
@@ -26,7 +30,7 @@ shown() {
 
 # --- a text with a length has its NULs
 put='put(string/n b, u64 n)'
-recorded put.dat -e "$put"
+recorded put.dat -e "$put" -f 'n < 6'
 same "report" 'ab\x00cd ab\x00 ab ' "$("$patchbay" report -i put.dat |
   sed -n 's/.*b=\(.*\), n=.*/\1/p' | paste -sd ' ')"
 texts='["ab\u0000cd","ab\u0000","ab",""]'
@@ -54,12 +58,30 @@ if command -v babeltrace2 >/dev/null; then
   has "ctf, whose strings end at a NUL" "$(babeltrace2 put.ctf)" 'b = "ab\\\\x00cd"'
 fi
 same "calls" '"ab\x00cd" "ab\x00" "ab" ""' "$("$patchbay" calls -e "long r = $put" -- \
-  ./values 2>&1 | sed -n 's/^put(\(.*\), [0-9]*) = .*/\1/p' | xargs -d '\n')"
+  ./values 2>&1 | grep -v yyy | sed -n 's/^put(\(.*\), [0-9]*) = .*/\1/p' | xargs -d '\n')"
 for filter in 'b == "ab" -> 2' 'b ~ "*cd" -> 5' 'b ~ "ab?" -> 3' 'b != "ab" -> 5 3 0'; do
-  recorded some.dat -e "$put" -f "${filter% -> *}"
+  recorded some.dat -e "$put" -f "(${filter% -> *}) && n < 6"
   same "record -f ${filter% -> *}" "${filter#* -> }" "$(shown some.dat n)"
   same "report -f ${filter% -> *}" "${filter#* -> }" "$(shown put.dat n -f "${filter% -> *}")"
 done
+
+table=$("$patchbay" hist "$put" keys=b sort=b -- ./values)
+keys=$(grep -o 'b: .*} hitcount: *[0-9]*' <<<"$table" |
+  sed -E 's/^b: //; s/ *\} hitcount: */ /; s/y{255}\.\.\./255y.../')
+same "keys of hist; what is cut is marked" ' 1,255y... 2,ab 1,ab\x00 1,ab\x00cd 1' \
+  "$(LC_ALL=C sort <<<"$keys" | paste -sd,)"
+
+# --- numbers below 0 in histograms
+result='int r = rc(int i)'
+json=$("$patchbay" hist "$result" keys=r vals=r,r.quantiles sort=hitcount.descending --json -- \
+  ./values)
+same "hist --json" '[-11,-99,-11,-11,2,2]' "$(jq -c '.entries | [.[0].keys.r, .[0].values.r,
+  .[0].values["r.p50"], .[0].values["r.max"], .[1].keys.r, .[1].values["r.max"]]' <<<"$json")"
+has "hist" "$("$patchbay" hist "$result" keys=r vals=r -- ./values)" \
+  '\{ r:        -11 } hitcount:          9  r:        -99'
+same "counters" '[-97,[[-11,-11,9],[2,2,1]]]' "$("$patchbay" hist "$result" keys=common_pid \
+  vals=r.counters --json -- ./values | jq -c '.entries[0].values["r.counters"] |
+  [.sum, (.ranges | map([.from, .to, .hits]))]')"
 
 # --- a NaN is in no order
 recorded take.dat -e 'take(double d, float f)'

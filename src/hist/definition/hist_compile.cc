@@ -85,7 +85,8 @@ std::optional<HistOp> load_of(const EventField& field) {
 
 // Where the text of a field stands, by its type as the format file shows it.
 HistSource text_source(const EventField& field) {
-  if (field.type.starts_with("__data_loc")) return HistSource::kDataLoc;
+  if (field.type.starts_with("__data_loc"))
+    return field.is_counted ? HistSource::kCounted : HistSource::kDataLoc;
   if (field.type.starts_with("__rel_loc")) return HistSource::kRelLoc;
   if (field.type.ends_with("*")) return HistSource::kPointer;
   return field.size ? HistSource::kChars : HistSource::kRestText;
@@ -97,11 +98,11 @@ const FetchProgram* pointer_fetch(uint32_t offset) {
   auto* made =
       static_cast<FetchProgram*>(keep_bytes(sizeof(FetchProgram) + kInsns * sizeof(FetchInsn)));
   made->fixed_size = 12;
-  made->max_size = made->fixed_size + kHistTextBytes;
+  made->max_size = made->fixed_size + kHistTextBytes + 1;
   made->nr_insns = kInsns;
   made->head = RecordHead::kEvent;
   made->insn[0] = {FetchOp::kField, 0, 8, 0, 0, offset};
-  made->insn[1] = {FetchOp::kString, 0, 4, 0, 8, kHistTextBytes};
+  made->insn[1] = {FetchOp::kString, 0, 4, 0, 8, kHistTextBytes + 1};  // one tells a longer text
   return made;
 }
 
@@ -280,7 +281,7 @@ Status Compiler::make_values() {
     if (data_->values[i]->flags & kHistRanges) {
       sum.quantiles = shape_.quantile_buckets + 1;
       sum.is_signed = data_->values[i]->is_signed;
-      shape_.quantile_buckets += kQuantileBuckets;
+      shape_.quantile_buckets += quantile_counters(sum.is_signed);
     }
     values_.push_back(sum);
   }

@@ -22,6 +22,7 @@ struct SortColumn {
   bool is_value = false;
   uint32_t value = 0;   // which
   uint32_t offset = 0;  // of a key
+  uint32_t size = 0;    // of a text
   bool is_text = false;
   size_t common = 0;  // bytes that all texts begin with
   bool is_signed = false;
@@ -44,21 +45,23 @@ SortColumn column_of(const HistData& hist, const HistSort& sort) {
   }
   const HistField& key = *hist.keys[sort.field - hist.values.size()];
   column.offset = key.key_offset;
+  column.size = std::min(key.size, kMaxHistText);
   column.is_text = key.flags & kHistString;
   column.is_stack = key.flags & kHistStacktrace;
   column.is_signed = key.is_signed && !(key.flags & (kHistLog2 | kHistBucket));
   return column;
 }
 
-const char* text_of(const HistEntry& entry, const SortColumn& column) {
-  return reinterpret_cast<const char*>(entry.key + column.offset);
+// With the NULs that fill its room.
+std::string_view text_of(const HistEntry& entry, const SortColumn& column) {
+  return {reinterpret_cast<const char*>(entry.key + column.offset), column.size};
 }
 
 size_t common_start(const std::vector<HistEntry>& entries, const SortColumn& column) {
-  const char* first = text_of(entries[0], column);
-  size_t common = std::strlen(first);
+  const std::string_view first = text_of(entries[0], column);
+  size_t common = first.size();
   for (const HistEntry& entry : entries) {
-    const char* text = text_of(entry, column);
+    const std::string_view text = text_of(entry, column);
     size_t same = 0;
     while (same < common && text[same] == first[same]) same++;
     common = same;
@@ -71,9 +74,8 @@ uint64_t word_of(const HistEntry& entry, const SortColumn& column) {
   if (column.is_value) {
     word = entry.values[column.value];
   } else if (column.is_text) {
-    const char* text = text_of(entry, column);
-    text += column.common;
-    for (uint32_t i = 0; i < 8 && text[i]; i++) word |= uint64_t(uint8_t(text[i])) << (56 - 8 * i);
+    const std::string_view text = text_of(entry, column).substr(column.common, 8);
+    for (size_t i = 0; i < text.size(); i++) word |= uint64_t(uint8_t(text[i])) << (56 - 8 * i);
   } else if (!column.is_stack) {
     word = load<uint64_t>(entry.key + column.offset);
     if (column.is_signed) word ^= uint64_t{1} << 63;
@@ -104,7 +106,7 @@ std::vector<uint32_t> sort_hist_entries(const HistData& hist,
       const SortColumn& column = columns[level];
       if (!column.is_text) continue;
       const int order =
-          std::strcmp(text_of(entries[a.index], column), text_of(entries[b.index], column));
+          text_of(entries[a.index], column).compare(text_of(entries[b.index], column));
       if (order != 0) return (order < 0) != column.descending;
     }
     return entries[a.index].index < entries[b.index].index;

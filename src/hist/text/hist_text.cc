@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <unordered_map>
 
 #include "hist/definition/hist_listing.h"
@@ -41,12 +42,27 @@ std::string_view text_at(const uint8_t* bytes, size_t size) {
           ::strnlen(reinterpret_cast<const char*>(bytes), size)};
 }
 
+// Of a key. A NUL of a text with a length is shown as \x00, and what a key has no room for as dots.
+std::string key_text(const uint8_t* bytes, uint32_t size) {
+  if (size < kMaxHistText) return std::string(text_at(bytes, size));
+  constexpr size_t kRoom = kMaxHistText - 1;
+  const uint8_t mark = bytes[kRoom];
+  size_t length = kRoom;
+  while (length && !bytes[length - 1]) length--;
+  std::string text;
+  for (size_t i = 0; i < length; i++) bytes[i] ? text += char(bytes[i]) : text += "\\x00";
+  if (mark == kHistTextCut) return text + "...";
+  for (uint8_t i = 0; i < mark; i++) text += "\\x00";
+  return text;
+}
+
 struct ValueColumn {
   uint32_t index = 0;
   uint32_t flags = 0;
   std::string name;
   uint64_t total = 0, max = 0;  // of all entries, for .percent and .graph
-  uint32_t quantiles = 0;       // which of the values with .quantiles or .counters
+  uint32_t quantiles = 0;       // of .quantiles and .counters: the first counter
+  bool is_signed = false;
 };
 
 class HistPrinter {
@@ -85,7 +101,7 @@ class HistPrinter {
 
 // The kernel counts hits also when nohitcount hides them, and shows no value that is an expression.
 void HistPrinter::choose_columns() {
-  uint32_t nr_quantiles = 0;
+  uint32_t nr_counters = 0;
   for (uint32_t i = 0; i < hist_.values.size(); i++) {
     const HistField& value = *hist_.values[i];
     if (i == 0 && hist_.no_hitcount) continue;
@@ -94,7 +110,11 @@ void HistPrinter::choose_columns() {
     column.flags = i == 0 ? 0 : value.flags;
     if (column.flags & (kHistVar | kHistExpr)) continue;
     column.name = i == 0 ? "hitcount" : hist_name(value);
-    if (column.flags & kHistRanges) column.quantiles = nr_quantiles++;
+    column.is_signed = value.is_signed;
+    if (column.flags & kHistRanges) {
+      column.quantiles = nr_counters;
+      nr_counters += quantile_counters(column.is_signed);
+    }
     columns_.push_back(std::move(column));
   }
 }
@@ -139,7 +159,7 @@ bool HistPrinter::put_key_field(std::string* out, const HistField& field, const 
   }
   *out += ": ";
   if (flags & kHistString) {
-    put_left(out, text_at(at, std::min(field.size, kMaxHistText)), 50);
+    put_left(out, key_text(at, field.size), 50);
     return false;
   }
   const uint64_t value = load<uint64_t>(at);
@@ -192,12 +212,14 @@ void HistPrinter::put_key(std::string* out, const uint8_t* key) {
 
 void HistPrinter::put_ranges(std::string* out, const ValueColumn& column, const HistEntry& entry) {
   std::vector<uint64_t> counters = contents_.quantiles(entry.index);
-  counters.resize(std::max<size_t>(counters.size(), (column.quantiles + 1) * kQuantileBuckets));
-  const uint64_t* own = counters.data() + column.quantiles * kQuantileBuckets;
+  const size_t end = column.quantiles + quantile_counters(column.is_signed);
+  counters.resize(std::max(counters.size(), end));
+  const auto own = std::span<const uint64_t>(counters).subspan(column.quantiles);
+  const auto of_value = own.first(quantile_counters(column.is_signed));
   if (column.flags & kHistQuantiles)
-    put_hist_quantiles(out, column.name, own);
+    put_hist_quantiles(out, column.name, of_value);
   else
-    put_hist_counters(out, column.name, entry.values[column.index], own);
+    put_hist_counters(out, column.name, entry.values[column.index], of_value);
 }
 
 void HistPrinter::put_column(std::string* out, const ValueColumn& column, const HistEntry& entry) {

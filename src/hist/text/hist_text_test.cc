@@ -136,6 +136,38 @@ TEST(HistText, KeysOfTextAndSeveral) {
       << text;
 }
 
+// The last byte of a text says what else there is of it.
+TEST(HistText, KeysWithNulsAndOfCutTexts) {
+  const struct {
+    std::string text;
+    uint8_t mark;
+    std::string shown;
+  } rows[] = {{"ab", 0, "ab"},
+              {std::string("ab\0cd", 5), 0, "ab\\x00cd"},
+              {"ab", 2, "ab\\x00\\x00"},
+              {"", 1, "\\x00"},
+              {std::string(255, 'y'), 0, std::string(255, 'y')},
+              {std::string(255, 'y'), 0xff, std::string(255, 'y') + "..."}};
+  const EventField text = hist_event_field("__data_loc char[]", "s", 4, false);
+  for (const auto& row : rows) {
+    HistData hist;
+    add_hitcount(&hist);
+    hist.keys.push_back(hist_field(&text, kHistKey | kHistString));
+    hist.keys[0]->size = kMaxHistText;
+    hist.sorts.push_back({1, false});
+    HandMadeContents contents(kMaxHistText);
+    std::vector<uint8_t> key(kMaxHistText);
+    std::memcpy(key.data(), row.text.data(), row.text.size());
+    key.back() = row.mark;
+    contents.add_bytes(key, {1});
+    contents.add_bytes(std::vector<uint8_t>(kMaxHistText, 'z'), {1});
+    const std::string shown = hist_text(hist, "", contents, {});
+    EXPECT_NE(shown.find("{ s: " + row.shown + std::string(row.shown.size() < 50 ? 1 : 0, ' ')),
+              std::string::npos)
+        << shown;
+  }
+}
+
 TEST(HistText, Stack) {
   HistData hist;
   add_hitcount(&hist);
@@ -369,6 +401,23 @@ TEST(HistText, QuantilesAndCountersStandBesideEachOther) {
       "{ mask:          1 } hitcount:          3  mask.p50:          7  mask.p90:          7  "
       "mask.p99:          7  mask.p99.9:          7  mask.max:          7  "
       "mask.counters: sum=24,8=3\n");
+}
+
+TEST(HistText, QuantilesOfNumbersWithASign) {
+  const EventField result = hist_event_field("int", "r", 4, true);
+  MaskHist mask;
+  mask.value(&result, kHistQuantiles);
+  mask.value(&kMask, kHistCounters);
+  std::vector<uint64_t> counters(3 * kQuantileBuckets);
+  counters[signed_quantile_bucket(uint64_t(-11))] = 9;
+  counters[7] = 1;
+  counters[2 * kQuantileBuckets + 8] = 3;
+  mask.contents.add({1}, {10, uint64_t(-92), 24});
+  mask.contents.counters[0] = counters;
+  EXPECT_EQ(mask.lines(),
+            "{ mask:          1 } hitcount:         10  r.p50:        -11  r.p90:        -11  "
+            "r.p99:          7  r.p99.9:          7  r.max:          7  "
+            "mask.counters: sum=24,8=3\n");
 }
 
 TEST(HistText, QuantilesOfSmallNumbersAreExact) {

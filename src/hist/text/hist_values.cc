@@ -2,6 +2,7 @@
 #include "hist/text/hist_values.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -31,14 +32,35 @@ std::string note(std::string_view what, std::string_view name, std::string_view 
 
 }  // namespace
 
-uint64_t quantile_of(const uint64_t* counters, uint64_t total, uint64_t per_mille) {
+uint64_t quantile_of(HistCounts counters, uint64_t total, uint64_t per_mille) {
   const uint64_t rank = std::max<uint64_t>((total * per_mille + 999) / 1000, 1);
   uint64_t seen = 0;
+  for (size_t i = counters.size(); i-- > kQuantileBuckets;) {
+    seen += counters[i];
+    if (seen >= rank) return 0 - quantile_range(uint32_t(i - kQuantileBuckets)).middle();
+  }
   for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
     seen += counters[bucket];
     if (seen >= rank) return quantile_range(bucket).middle();
   }
   return 0;
+}
+
+void put_hist_number(std::string* out, uint64_t value, bool is_signed) {
+  const bool is_negative = is_signed && int64_t(value) < 0;
+  const std::string digits = std::to_string(is_negative ? 0 - value : value);
+  const auto length = int(digits.size()) + is_negative;
+  out->append(size_t(std::max(kHistNumberWidth - length, 0)), ' ');
+  if (is_negative) *out += '-';
+  *out += digits;
+}
+
+std::optional<uint64_t> parse_hist_number(std::string_view text, int base) {
+  const bool is_negative = text.starts_with('-');
+  if (is_negative) text.remove_prefix(1);
+  uint64_t value = 0;
+  if (!to_number(text, &value, base)) return std::nullopt;
+  return is_negative ? 0 - value : value;
 }
 
 void put_hist_percent(std::string* out, uint64_t value, uint64_t total) {
@@ -58,25 +80,33 @@ void put_hist_graph(std::string* out, uint64_t value, uint64_t most) {
   out->append(length, '#').append(kBarWidth - length, ' ');
 }
 
-void put_hist_quantiles(std::string* out, std::string_view name, const uint64_t* counters) {
+void put_hist_quantiles(std::string* out, std::string_view name, HistCounts counters) {
+  const bool is_signed = counters.size() > kQuantileBuckets;
   constexpr std::pair<const char*, uint64_t> kShown[] = {
       {".p50: ", 500}, {".p90: ", 900}, {".p99: ", 990}, {".p99.9: ", 999}, {".max: ", 1000}};
   uint64_t total = 0;
-  for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) total += counters[bucket];
+  for (const uint64_t hits : counters) total += hits;
   for (const auto& [label, per_mille] : kShown) {
     *out += per_mille == 500 ? " " : "  ";
     *out += name;
     *out += label;
-    put_padded(out, quantile_of(counters, total, per_mille), kHistNumberWidth, ' ');
+    const uint64_t value = quantile_of(counters, total, per_mille);
+    put_hist_number(out, value, is_signed);
   }
 }
 
-void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
-                       const uint64_t* counters) {
+void put_hist_counters(std::string* out, std::string_view name, uint64_t sum, HistCounts counters) {
   *out += ' ';
   *out += name;
   *out += ".counters: sum=";
-  put_number(out, sum);
+  counters.size() > kQuantileBuckets ? put_number(out, int64_t(sum)) : put_number(out, sum);
+  for (size_t i = counters.size(); i-- > kQuantileBuckets;) {
+    if (counters[i] == 0) continue;
+    *out += ",-";
+    put_number(out, i - kQuantileBuckets);
+    *out += '=';
+    put_number(out, counters[i]);
+  }
   for (uint32_t bucket = 0; bucket < kQuantileBuckets; bucket++) {
     if (counters[bucket] == 0) continue;
     *out += ',';
@@ -91,14 +121,17 @@ std::optional<HistCounters> HistCounters::parse(std::string_view text) {
   HistCounters made;
   if (!text.starts_with(kSum) || text.ends_with(',')) return std::nullopt;
   text.remove_prefix(kSum.size());
-  if (!to_number(cut_at(&text, ','), &made.sum)) return std::nullopt;
+  const auto sum = parse_hist_number(cut_at(&text, ','));
+  if (!sum) return std::nullopt;
+  made.sum = *sum;
   while (!text.empty()) {
     std::string_view hits = cut_at(&text, ',');
-    std::pair<uint32_t, uint64_t> one;
+    std::pair<int32_t, uint64_t> one;
     if (!to_number(cut_at(&hits, '='), &one.first) || !to_number(hits, &one.second))
       return std::nullopt;
     const bool is_next = made.ranges.empty() || made.ranges.back().first < one.first;
-    if (one.first >= kQuantileBuckets || !is_next) return std::nullopt;
+    const bool is_range = std::abs(int64_t{one.first}) < kQuantileBuckets;
+    if (!is_range || !is_next) return std::nullopt;
     made.ranges.push_back(one);
   }
   return made;
@@ -121,8 +154,9 @@ void HistCounters::add(const HistCounters& other) {
 }
 
 std::vector<uint64_t> HistCounters::counters() const {
-  std::vector<uint64_t> all(kQuantileBuckets);
-  for (const auto& [bucket, hits] : ranges) all[bucket] = hits;
+  std::vector<uint64_t> all(quantile_counters(has_negative()));
+  for (const auto& [bucket, hits] : ranges)
+    all[bucket < 0 ? kQuantileBuckets + uint32_t(-bucket) : uint32_t(bucket)] = hits;
   return all;
 }
 

@@ -138,11 +138,12 @@ inline HistText text_of(const Update* update, const HistValue& value) {
 
 // Behind a char pointer: fetched into a record of its own, bad memory is an empty text.
 __attribute__((noinline)) uint32_t copy_pointer_text(const Update* update, const HistValue& value,
-                                                     uint64_t* out, uint32_t limit) {
-  alignas(8) uint8_t record[24 + kHistTextBytes];
+                                                     uint64_t* out, uint32_t limit, bool is_key) {
+  alignas(8) uint8_t record[32 + kHistTextBytes];
   fetch_run(value.fetch, nullptr, update->record, record);
   const uint32_t location = get<uint32_t>(record + value.fetch->fixed_size - 4);
-  return hist_copy_text(out, {record + (location & 0xffff), location >> 16}, limit);
+  const HistText text = {record + (location & 0xffff), location >> 16};
+  return is_key ? hist_copy_key_text(out, text, limit) : hist_copy_text(out, text, limit);
 }
 
 // Of the task that the thread plays, or its own.
@@ -155,11 +156,14 @@ __attribute__((noinline)) uint32_t copy_comm(uint64_t* out) {
   return hist_copy_text(out, {name + 8, kCommTextSize}, kCommTextSize - 1);
 }
 
-inline uint32_t copy_value_text(const Update* update, const HistValue& value, uint64_t* out) {
+inline uint32_t copy_value_text(const Update* update, const HistValue& value, uint64_t* out,
+                                bool is_key = false) {
   const uint32_t limit = uint32_t{value.size} - 1;
   if (value.source == HistSource::kComm) return copy_comm(out);
-  if (value.source == HistSource::kPointer) return copy_pointer_text(update, value, out, limit);
-  return hist_copy_text(out, text_of(update, value), limit);
+  if (value.source == HistSource::kPointer)
+    return copy_pointer_text(update, value, out, limit, is_key);
+  const HistText text = text_of(update, value);
+  return is_key ? hist_copy_key_text(out, text, limit) : hist_copy_text(out, text, limit);
 }
 
 // --- stacks
@@ -187,7 +191,7 @@ inline bool is_stack(const HistValue& value) { return value.source >= HistSource
 
 inline uint32_t copy_part(Update* update, const HistValue& value, uint64_t* out) {
   if (is_stack(value)) return copy_stack(update, value, out);
-  return copy_value_text(update, value, out);
+  return copy_value_text(update, value, out, true);
 }
 
 // All but the last field fill their room, which only a text or stack in front of another does not
@@ -293,8 +297,9 @@ ALWAYS_INLINE void add(Update* update) {
     const uint64_t value = number(update, sum.value);
     hist_add(table, hist_sum_at(table, entry, sum.index), value, update->generation);
     if (!sum.quantiles) continue;
-    const uint64_t counted = sum.is_signed && int64_t(value) < 0 ? 0 : value;
-    hist_count_quantile(table, entry, sum.quantiles - 1 + quantile_bucket(counted));
+    const uint32_t bucket =
+        sum.is_signed ? signed_quantile_bucket(value) : quantile_bucket(value);
+    hist_count_quantile(table, entry, sum.quantiles - 1 + bucket);
   }
 }
 

@@ -164,6 +164,11 @@ std::string key_text(const HistEntry& entry, const HistField& key) {
   return reinterpret_cast<const char*>(entry.key) + key.key_offset;
 }
 
+// With what the last byte says.
+std::string key_bytes(const HistEntry& entry, const HistField& key) {
+  return {reinterpret_cast<const char*>(entry.key + key.key_offset), kHistTextBytes};
+}
+
 TEST_F(HistHot, TextsOfEachKindAreOneKey) {
   const std::string texts[] = {
       "", "a", "1234567", "12345678", "123456789", std::string(200, 'x'), "select 1 from t42;"};
@@ -211,7 +216,51 @@ TEST_F(HistHot, LongTextsAreCut) {
   Record record;
   record.pointer = text.c_str();
   hit(hist, record);
-  EXPECT_EQ(key_text(hist.read().at(0), *hist.keys[0]), std::string(255, 'y'));
+  // One that ends there is another key: what is cut has a mark behind it.
+  const std::string short_one(255, 'y');
+  record.pointer = short_one.c_str();
+  hit(hist, record);
+  const auto entries = hist.read();
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_EQ(key_bytes(entries[0], *hist.keys[0]), short_one + char(kHistTextCut));
+  EXPECT_EQ(key_bytes(entries[1], *hist.keys[0]), short_one + '\0');
+}
+
+// Both ways of a hit: the quick one, and that of a histogram with quantiles.
+TEST_F(HistHot, TextsWithALengthDifferInTheirNuls) {
+  const std::string texts[] = {"",
+                               "ab",
+                               std::string("ab\0cd", 5),
+                               std::string("ab\0", 3),
+                               std::string("ab\0\0", 4),
+                               std::string("ab\0\0\0\0\0\0\0\0\0\0\0\0\0\0x", 17),
+                               std::string(3, '\0'),
+                               std::string(255, 'y'),
+                               std::string(300, 'y')};
+  for (const bool is_quick : {true, false}) {
+    Hist hist;
+    hist.key(field("counted"));
+    if (!is_quick) hist.value(field("u64", kHistQuantiles));
+    hist.compile();
+    for (int round = 0; round < 2; round++) {
+      for (const std::string& text : texts) {
+        Record record;
+        record.loc = record.put(text.c_str(), text.size() + 1);
+        hit(hist, record);
+      }
+    }
+    std::map<std::string, uint64_t> found;
+    for (const HistEntry& entry : hist.read())
+      found[key_bytes(entry, *hist.keys[0])] = entry.values[0];
+    EXPECT_EQ(found.size(), std::size(texts));
+    for (const std::string& text : texts) {
+      std::string bytes = text;
+      bytes.resize(255);
+      const size_t nuls = text.size() - (text.find_last_not_of('\0') + 1);
+      bytes += text.size() > 255 ? char(kHistTextCut) : char(nuls);
+      EXPECT_EQ(found[bytes], 2u) << is_quick << " " << text;
+    }
+  }
 }
 
 TEST_F(HistHot, TextsOutsideTheRecordAreEmpty) {
@@ -345,17 +394,20 @@ TEST_F(HistHot, QuantilesCountTheirRanges) {
   EXPECT_EQ(counts[quantile_bucket(1000000)], 1u);
 }
 
-TEST_F(HistHot, QuantilesHaveNothingBelowZero) {
+TEST_F(HistHot, QuantilesOfNumbersWithASign) {
   Hist hist;
   hist.key(field("key")).value(field("s8", kHistQuantiles)).compile();
-  for (int8_t value : {-1, -128, 5}) {
+  for (int8_t value : {-1, -128, -1, 5}) {
     Record record;
     record.s8 = value;
     hit(hist, record);
   }
   const auto counts = read_hist_quantiles(hist.table, 0);
-  EXPECT_EQ(counts[0], 2u);
+  ASSERT_EQ(counts.size(), 2 * kQuantileBuckets);
+  EXPECT_EQ(counts[0], 0u);
   EXPECT_EQ(counts[5], 1u);
+  EXPECT_EQ(counts[kQuantileBuckets + 1], 2u);
+  EXPECT_EQ(counts[kQuantileBuckets + quantile_bucket(128)], 1u);
 }
 
 TEST_F(HistHot, PausedAndSwitchedOff) {

@@ -74,6 +74,7 @@ const EventField kFields[] = {
     FIELD("u64", u64, false, 0),
     FIELD("char", fixed, true, 12),
     FIELD("__data_loc char[]", loc, false, 0),
+    {"__data_loc char[]", "counted", uint32_t(offsetof(Record, loc)), 4, false, 0, {}, true},
     FIELD("__rel_loc char[]", rel, false, 0),
     FIELD("__data_loc unsigned long[]", stack, false, 0),
     FIELD("const char *", pointer, false, 0),

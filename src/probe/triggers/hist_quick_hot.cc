@@ -218,11 +218,12 @@ __attribute__((noinline)) void update_long(const HistProgram* hist, const Trigge
     sum += words[i] * kHistMultipliers.of[i];
   }
   if (quick->text)
-    used = hist_each_word(hist_text_of(*quick->text, record, size), uint32_t{quick->text->size} - 1,
-                          used, [&](uint64_t i, uint64_t word) {
-                            words[i] = word;
-                            sum += word * kHistMultipliers.of[i];
-                          });
+    used =
+        hist_each_key_word(hist_text_of(*quick->text, record, size),
+                           uint32_t{quick->text->size} - 1, used, [&](uint64_t i, uint64_t word) {
+                             words[i] = word;
+                             sum += word * kHistMultipliers.of[i];
+                           });
   const HistKey key = {words, used, hist->key_words};
   update<kShape>(hist, &at, key, hist_hash_sum(sum), generation);
 }

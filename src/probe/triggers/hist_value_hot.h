@@ -61,7 +61,8 @@ inline uint64_t hist_usecs(uint64_t time) { return (time + 500) / 1000; }
 
 struct HistText {
   const uint8_t* at;
-  uint32_t size;  // at most; a NUL may end it earlier
+  uint32_t size;            // at most; a NUL may end it earlier
+  bool is_counted = false;  // only the last byte may
 };
 
 // Which bytes are 0: the lowest mark is right, those above it need not be.
@@ -97,7 +98,46 @@ inline uint32_t hist_each_word(const HistText& text, uint32_t limit, uint64_t fi
   return uint32_t(i) + 1;
 }
 
+// All words of the room, the last byte of which tells texts apart that differ only in NULs.
+template <typename Put>
+__attribute__((noinline)) uint32_t hist_each_counted(const HistText& text, uint32_t limit,
+                                                     uint64_t first, Put put) {
+  uint32_t size = text.size;
+  if (size && !text.at[size - 1]) size--;
+  const bool is_cut = size > limit;
+  if (is_cut) size = limit;
+  uint32_t nuls = 0;
+  while (nuls < size && nuls < kHistTextCut - 1u && !text.at[size - 1 - nuls]) nuls++;
+  const uint64_t mark = is_cut ? kHistTextCut : nuls;
+  const uint64_t words = (limit + 1) / 8;
+  for (uint64_t i = 0; i < words; i++) {
+    uint64_t word = 0;
+    for (uint32_t n = 0; n < 8 && i * 8 + n < size; n++)
+      word |= uint64_t{text.at[i * 8 + n]} << 8 * n;
+    put(first + i, i + 1 == words ? word | mark << 56 : word);
+  }
+  return uint32_t(first + words);
+}
+
+// A text in a key: what is cut is marked.
+template <typename Put>
+inline uint32_t hist_each_key_word(const HistText& text, uint32_t limit, uint64_t first, Put put) {
+  constexpr uint32_t kRoom = kHistTextBytes - 1;
+  if (__builtin_expect(text.is_counted, 0)) return hist_each_counted(text, limit, first, put);
+  if (__builtin_expect(text.size <= kRoom || limit != kRoom, 1))
+    return hist_each_word(text, limit, first, put);
+  const uint64_t mark = text.at[kRoom] ? uint64_t{kHistTextCut} << 56 : 0;
+  return hist_each_word(text, limit, first, [&](uint64_t i, uint64_t word) {
+    const bool is_last = i - first == kHistTextBytes / 8 - 1;
+    const bool is_full = is_last && word >> 48;  // no NUL before
+    put(i, is_full ? word | mark : word);
+  });
+}
+
 // Their number.
+inline uint32_t hist_copy_key_text(uint64_t* out, const HistText& text, uint32_t limit) {
+  return hist_each_key_word(text, limit, 0, [&](uint64_t i, uint64_t word) { out[i] = word; });
+}
 inline uint32_t hist_copy_text(uint64_t* out, const HistText& text, uint32_t limit) {
   return hist_each_word(text, limit, 0, [&](uint64_t i, uint64_t word) { out[i] = word; });
 }
@@ -116,6 +156,12 @@ inline HistText hist_text_of(const HistValue& value, const uint8_t* record, uint
   if (__builtin_expect(is_data_loc || value.source == HistSource::kFieldStack, 1)) {
     const uint32_t location = get<uint32_t>(record + offset);
     return hist_text_within(record, size, location & 0xffff, location >> 16);
+  }
+  if (value.source == HistSource::kCounted) {
+    const uint32_t location = get<uint32_t>(record + offset);
+    HistText text = hist_text_within(record, size, location & 0xffff, location >> 16);
+    text.is_counted = true;
+    return text;
   }
   if (value.source == HistSource::kChars)
     return hist_text_within(record, size, offset, value.field_size);
