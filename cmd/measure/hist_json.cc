@@ -87,9 +87,13 @@ std::string stack_value(std::string_view text) {
 std::string keys_json(std::string_view text, const std::vector<HistColumn>& keys) {
   std::string json = "{";
   const std::vector<HistKeyPart> parts = hist_key_parts(text, keys);
-  for (size_t i = 0; i < parts.size(); i++)
-    json += (i ? ", " : "") + json_quote(keys[i].name) + ": " +
+  std::set<std::string> names;
+  for (size_t i = 0; i < parts.size(); i++) {
+    std::string name = keys[i].name;  // of a field that is there again, with its modifier
+    if (!names.insert(name).second && !keys[i].modifier.empty()) name += "." + keys[i].modifier;
+    json += (i ? ", " : "") + json_quote(name) + ": " +
             (parts[i].is_stack ? stack_value(parts[i].text) : key_value(keys[i], parts[i].text));
+  }
   return json + "}";
 }
 

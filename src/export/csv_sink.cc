@@ -2,14 +2,18 @@
 //
 // CSV (RFC 4180): a head, then a row an event. A recording where one kind of events is chosen has
 // a column a field; otherwise the column `fields` has them as a JSON object, because each kind has
-// others. Control characters and bytes that are not UTF-8 are escaped as \n, \xNN. A text that a
+// others. Columns are there once: a field `comm` is field_comm, as in the tables of other formats.
+// Control characters and bytes that are not UTF-8 are escaped as \n, \xNN. A text that a
 // spreadsheet would take for a formula gets an apostrophe where that is asked (--formulas quote).
 //
 //   ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns,fields,stack
 //
 // A row whose event is `lost` says in `fields` how many events of the CPU are missing there.
+#include <set>
 #include <vector>
 
+#include "base/text.h"
+#include "base/unique_names.h"
 #include "export/export_formats.h"
 #include "export/export_text.h"
 #include "output/text_put.h"
@@ -26,6 +30,15 @@ bool is_formula(std::string_view text) {
   return !is_number;
 }
 
+constexpr std::string_view kHead = "ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns";
+
+// Those that no field can have.
+std::set<std::string> own_columns() {
+  std::set<std::string> names = {"stack"};
+  for (std::string_view rest = kHead; !rest.empty();) names.emplace(cut_at(&rest, ','));
+  return names;
+}
+
 class CsvSink : public ExportSink {
  public:
   CsvSink(std::unique_ptr<ExportWriter> writer, bool quote_formulas)
@@ -35,9 +48,10 @@ class CsvSink : public ExportSink {
     meta_ = &meta;
     source_ = source;
     only_ = source->only_wanted();
-    *out_ += "ts,cpu,pid,tid,comm,instance,event,function,depth,duration_ns";
+    *out_ += kHead;
     if (only_ && only_->role != ExportSchema::Role::kPrint) {
-      for (const ExportField& field : only_->fields) put_text(field.name);
+      UniqueNames names(own_columns());
+      for (const ExportField& field : only_->fields) put_text(names.unique(field.name));
     } else {
       only_ = nullptr;
       *out_ += ",fields";

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "base/unique_names.h"
+
 namespace patchbay {
 namespace {
 

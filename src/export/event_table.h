@@ -15,6 +15,7 @@
 #pragma once
 
 #include <bit>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>

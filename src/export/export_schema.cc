@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/unique_names.h"
 #include "output/text_put.h"
 
 namespace patchbay {
@@ -66,7 +67,11 @@ ExportSchema::Role role_of(const EventCall& event) {
 }  // namespace
 
 ExportField::ExportField(const EventField& field, bool of_function_event)
-    : name(field.name), type_name(field.type), offset(field.offset), size(field.size) {
+    : name(field.name),
+      key(field.name),
+      type_name(field.type),
+      offset(field.offset),
+      size(field.size) {
   is_caller = name == "__parent_ip" || name == "parent_ip" || name == "__probe_ret_ip";
   std::string_view of = field.type;
   const bool data_loc = of.starts_with("__data_loc "), rel_loc = of.starts_with("__rel_loc ");
@@ -176,7 +181,11 @@ ExportSchema::ExportSchema(const EventCall& event, uint32_t number)
       id(event.id),
       call(&event) {
   const bool of_functions = is_function_event(event);
-  for (const EventField& field : event.fields) fields.emplace_back(field, of_functions);
+  UniqueNames keys({}, "", UniqueNames::Case::kDiffers);
+  for (const EventField& field : event.fields) {
+    fields.emplace_back(field, of_functions);
+    fields.back().key = keys.unique(field.name);
+  }
 }
 
 const ExportField* ExportSchema::find(std::string_view field_name) const {

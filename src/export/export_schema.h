@@ -55,6 +55,7 @@ class ExportField {
   ExportField(const EventField& field, bool of_function_event);
 
   std::string name;
+  std::string key;        // the same, once among the fields of an event: "v_2" for a second `v`
   std::string type_name;  // "unsigned long", "__data_loc char[]"
   Type type = Type::kUnsigned;
   Place place = Place::kFixed;

@@ -84,7 +84,7 @@ void append_json_fields(std::string* out, const ExportSchema& schema,
   for (const ExportField& field : schema.fields) {
     *out += before;
     before = ',';
-    append_json_text(out, field.name);
+    append_json_text(out, field.key);
     *out += ':';
     append_value(out, field, record, addresses);
   }

@@ -185,16 +185,16 @@ void PerfettoSink::annotate_fields(const Making& making, const ExportSchema& sch
     const bool is_plain = field.type != ExportField::Type::kSymbol;
     if (value.kind == ExportValue::Kind::kCut) continue;
     if (value.kind == ExportValue::Kind::kSigned) {
-      annotate(making, field.name, kInt, value.bits);
+      annotate(making, field.key, kInt, value.bits);
     } else if (value.kind == ExportValue::Kind::kUnsigned && is_plain) {
       const bool is_pointer = field.type == ExportField::Type::kHex && field.element_size == 8;
-      annotate(making, field.name, is_pointer ? kPointer : kUint, value.bits);
+      annotate(making, field.key, is_pointer ? kPointer : kUint, value.bits);
     } else if (value.kind == ExportValue::Kind::kReal) {
-      annotate(making, field.name, kDouble, std::bit_cast<uint64_t>(value.real));
+      annotate(making, field.key, kDouble, std::bit_cast<uint64_t>(value.real));
     } else {
       text_.clear();
       append_plain_value(&text_, field, record, addresses);
-      annotate(making, field.name, kText, 0, text_);
+      annotate(making, field.key, kText, 0, text_);
     }
   }
 }

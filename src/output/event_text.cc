@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/unique_names.h"
 #include "output/format_args_text.h"
 #include "output/graph_text.h"
 #include "output/line_columns.h"
@@ -111,6 +112,7 @@ struct EventText::Step {
   bool is_rest = false;              // an array of what is left of the record: long args[]
   std::string label;                 // "name="
   std::string name;
+  std::string key;  // of JSON: once among the fields of an event
 
   Step() = default;
   Step(const EventField& field, bool function_event, bool escape);
@@ -362,7 +364,11 @@ EventText::EventText(const EventCall& event, bool escape)
   }
   head_ = name_ + ": ";
   bool function_event = is_function_event(event);
-  for (const EventField& field : event.fields) steps_.emplace_back(field, function_event, escape);
+  UniqueNames keys({}, "", UniqueNames::Case::kDiffers);
+  for (const EventField& field : event.fields) {
+    steps_.emplace_back(field, function_event, escape);
+    steps_.back().key = keys.unique(steps_.back().name);
+  }
   bool marker = event.system == "ftrace" && event.fields.size() == 2 &&
                 event.fields[1].name == "buf" && event.fields[1].size == 0;
   if (function_event) {
@@ -659,7 +665,7 @@ void EventText::append_json(std::string* out, std::span<const uint8_t> record,
   }
   for (size_t i = first; i < steps_.size(); i++) {
     if (i > first) *out += ',';
-    append_json_string(out, steps_[i].name);
+    append_json_string(out, steps_[i].key);
     *out += ':';
     steps_[i].append(out, record, context, true);
   }

@@ -8,6 +8,7 @@ cd "$work" || exit
 cat >values.c <<'EOC'
 #define KEPT __attribute__((noipa))
 KEPT long put(const char *b, unsigned long n) { __asm__ volatile("" ::"r"(b)); return (long)n; }
+KEPT long named(long pid, int *v) { __asm__ volatile("" ::"r"(pid), "r"(v)); return pid; }
 KEPT int rc(int i) { __asm__ volatile("" ::"r"(i)); return i < 9 ? -11 : 2; }
 KEPT double take(double d, float f) { __asm__ volatile("" ::"x"(d), "x"(f)); return d; }
 int main(void) {
@@ -15,6 +16,8 @@ int main(void) {
   const double values[] = {-1, -0.0, 0, 1, __builtin_inf(), __builtin_nan(""), -__builtin_nan("")};
   for (int i = 0; i < 7; i++) take(values[i], (float)values[i]);
   for (int i = 0; i < 10; i++) rc(i);
+  int eight = 8;
+  named(5, &eight);
   static char long_text[300] = {[0 ... 298] = 'y'};
   put(long_text, 299), long_text[298] = 'z', put(long_text, 299);
   return 0;
@@ -70,6 +73,21 @@ keys=$(grep -o 'b: .*} hitcount: *[0-9]*' <<<"$table" |
   sed -E 's/^b: //; s/ *\} hitcount: */ /; s/y{255}\.\.\./255y.../')
 same "keys of hist; what is cut is marked" ' 1,255y... 2,ab 1,ab\x00 1,ab\x00cd 1' \
   "$(LC_ALL=C sort <<<"$keys" | paste -sd,)"
+
+# --- fields of one name, and fields called as what a format has itself
+recorded named.dat -e 'named(long pid, x64 v | int v[0] | long V | int comm[0])'
+fields='"pid":5,"v":1,"v_2":8,"V":1,"comm":8'
+for json in "$("$patchbay" report --json -i named.dat)" \
+  "$("$patchbay" export --to jsonl -i named.dat -o -)"; do
+  same "JSON" "$fields" "$(grep -o '"pid":5,"v":.*' <<<"$json" |
+    sed -E 's/("v"|"V"):[0-9]+/\1:1/g; s/\}.*//')"
+done
+"$patchbay" export --to csv -e named -i named.dat -o named.csv 2>err ||
+  fail "csv: $(<err)"
+same "csv" "comm,field_pid,v,v_2,V_3,field_comm 5 8 8" "$(python3 -c '
+import csv
+row = next(csv.DictReader(open("named.csv", newline="")))
+print(",".join(list(row)[4:5] + list(row)[-6:-1]), row["field_pid"], row["v_2"], row["field_comm"])')"
 
 # --- numbers below 0 in histograms
 result='int r = rc(int i)'

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/unique_names.h"
 
 namespace patchbay {
 namespace {

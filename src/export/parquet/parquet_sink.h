@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unique_names.h"
 #include "export/event_table.h"
 #include "export/export_sink.h"
 #include "export/parquet/parquet_file.h"

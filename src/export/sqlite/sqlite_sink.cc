@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/unique_names.h"
 #include "export/export_formats.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"

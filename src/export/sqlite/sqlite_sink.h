@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/unique_names.h"
 #include "export/event_table.h"
 #include "export/export_sink.h"
 #include "export/sqlite/sqlite_file.h"

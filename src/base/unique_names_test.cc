@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "export/typed_column.h"
+#include "base/unique_names.h"
 
 #include <gtest/gtest.h>
 
 namespace patchbay {
 namespace {
+
+TEST(UniqueNames, OfJson) {
+  UniqueNames names({}, "", UniqueNames::Case::kDiffers);
+  EXPECT_EQ(names.unique("v"), "v");
+  EXPECT_EQ(names.unique("V"), "V");
+  EXPECT_EQ(names.unique("v"), "v_2");
+  EXPECT_EQ(names.unique("v_2"), "v_2_2");
+}
 
 TEST(UniqueNames, OfColumns) {
   UniqueNames names({"ts", "cpu", "pid"});
