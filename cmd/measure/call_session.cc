@@ -36,8 +36,12 @@ uint64_t buffer_kb() {
 // "libfoo:ns::f[abi:cxx11](int, char)" as a line shows it: "ns::f".
 std::string shown_name(const std::string& function) {
   std::string name = split_library(without_abi_tags(function)).second;
-  for (const char* mark : {".constprop.", ".isra.", ".part.", ".llvm."})
+  for (const char* mark : {".constprop.", ".isra.", ".part.", ".llvm.", ".lto_priv."})
     name.resize(std::min(name.find(mark), name.size()));
+  // Link time optimization counts local functions of one name: helper.3.
+  const size_t digits = name.find_last_not_of("0123456789");
+  if (digits != name.npos && digits > 0 && digits + 1 < name.size() && name[digits] == '.')
+    name.resize(digits);
   if (name.starts_with("_Z")) name = demangle(name, false);
   // One of several functions, helper@a.c: a line of a call has what it is called.
   if (const size_t at = name.rfind('@'); at != name.npos && at > 0 && !name.ends_with("@plt"))

@@ -282,18 +282,35 @@ bool DebugInfo::file_offset(uint64_t address, uint64_t* offset) const {
   return false;
 }
 
-bool DebugInfo::is_code(uint64_t address) const {
+std::string_view DebugInfo::code(uint64_t address, uint64_t size) const {
+  uint64_t offset = 0;
+  if (!is_code(address) || !file_offset(address, &offset) || offset >= file_.size()) return {};
+  return {reinterpret_cast<const char*>(file_.data()) + offset,
+          std::min<uint64_t>(size, file_.size() - offset)};
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> DebugInfo::code_ranges() const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
   size_t count = 0;
   (void)::elf_getphdrnum(elf_, &count);
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
     const bool is_text = ::gelf_getphdr(elf_, int(i), &segment) && segment.p_type == PT_LOAD &&
                          (segment.p_flags & PF_X);
+    if (!is_text) continue;
     // The first bytes of a file are its header, also where they are in the same segment.
-    if (is_text && address >= segment.p_vaddr && address - segment.p_vaddr < segment.p_memsz)
-      return address - segment.p_vaddr + segment.p_offset >= sizeof(Elf64_Ehdr);
+    const uint64_t header = segment.p_offset == 0 ? sizeof(Elf64_Ehdr) : 0;
+    const uint64_t size = std::min<uint64_t>(segment.p_filesz, file_.size());
+    if (size > header) ranges.emplace_back(segment.p_vaddr + header, segment.p_vaddr + size);
   }
-  return false;
+  return ranges;
+}
+
+bool DebugInfo::is_code(uint64_t address) const {
+  const auto ranges = code_ranges();
+  return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+    return address >= range.first && address < range.second;
+  });
 }
 
 std::pair<const Dwarf_Op*, size_t> DebugInfo::frame_address(uint64_t pc) {

@@ -27,6 +27,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/file_mapping.h"
@@ -70,12 +72,19 @@ class DebugInfo {
   // Where an address lies in the file. An address that exists only in memory (.bss) gets the place
   // that it would have if the segment went on. False for an address in no segment.
   bool file_offset(uint64_t address, uint64_t* offset) const;
+  // The bytes of the file's code from there on, at most so many; empty: there is none.
+  std::string_view code(uint64_t address, uint64_t size) const;
+  // The addresses of all code, [first, second).
+  std::vector<std::pair<uint64_t, uint64_t>> code_ranges() const;
   // Whether code is loaded there. A function that the linker has thrown away keeps its entry, with
   // an address that is none: 0, 1, -1, -2 …
   bool is_code(uint64_t address) const;
   // The canonical frame address at `pc` as operations of DWARF; none when it is not known. They
   // stay valid until the next call.
   std::pair<const Dwarf_Op*, size_t> frame_address(uint64_t pc);
+
+  // Whether optimized code is in a unit, as far as somebody has asked (entry_parameters.cc).
+  std::unordered_map<void*, bool> optimized_units;
 
  private:
   DebugInfo() = default;

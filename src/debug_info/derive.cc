@@ -98,7 +98,16 @@ std::vector<std::string> DerivedProbe::definitions(const std::string& as_event) 
 }
 
 SourceProbes::SourceProbes(std::unique_ptr<DebugInfo> info)
-    : info_(std::move(info)), index_(*info_), finder_(*info_, index_) {}
+    : info_(std::move(info)), index_(*info_), finder_(*info_, index_), result_uses_(*info_) {}
+
+// A result that no caller reads may be there no more.
+bool SourceProbes::has_lost_result(const FunctionInstance& instance) {
+  const TypeFacts facts = facts_of(type_of(instance.concrete));
+  if (facts.kind == TypeKind::kVoid || !may_be_changed(*info_, instance.concrete, instance.entry))
+    return false;
+  const bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
+  return result_uses_.is_never_read(instance.concrete, instance.entry, is_vector);
+}
 
 Result<std::unique_ptr<SourceProbes>> SourceProbes::open(const std::string& path) {
   PB_ASSIGN(std::unique_ptr<DebugInfo> info, DebugInfo::open(path));
@@ -525,9 +534,10 @@ class PositionList {
       while (!has_begun[one.is_vector] && nr_[one.is_vector] < one.index) skip(one.is_vector);
       has_begun[one.is_vector] = true;
     }
+    if (!parameter.registers.empty() || parameter.fate != PassedParameter::Fate::kPassed) return;
     const TypeFacts facts = facts_of(parameter.type);
     const bool is_word = parameter.by_reference || (!parameter.in_memory && facts.size <= 8);
-    if (!parameter.registers.empty() || !is_word || !parameter.is_known) return;
+    if (!is_word || !parameter.is_known) return;
     const bool is_vector = facts.kind == TypeKind::kFloat && !parameter.by_reference;
     while (nr_[is_vector] < (is_vector ? kMaxVectorArgs : kMaxIntegerArgs)) skip(is_vector);
     while (nr_[0] == kMaxIntegerArgs && 8 * uint64_t{*on_stack} < parameter.stack_offset &&
@@ -535,6 +545,12 @@ class PositionList {
       parts_.emplace_back("NULL");
       ++*on_stack;
     }
+  }
+  void skip(const PassedParameter& parameter) {
+    if (!reaches(parameter)) return;
+    uint32_t unused = 0;
+    go_to(parameter, &unused);
+    for (const PassedParameter::Register& one : parameter.registers) skip(one.is_vector);
   }
   void add(const PassedParameter& parameter, std::string part) {
     for (const PassedParameter::Register& one : parameter.registers) nr_[one.is_vector]++;
@@ -558,9 +574,8 @@ std::string parameter_text(const PassedParameter& parameter, const std::string& 
   std::string shown = quoted(name) + " (" + type_name(parameter.type) + ") ";
   const std::string text = number_text(parameter, name);
   if (!text.empty() && is_passed_alike(text, parameter, on_stack)) return text;
-  beyond->push_back(shown + (parameter.registers.empty()
-                                 ? "is passed on the stack and left out"
-                                 : "is passed in pieces and left out"));
+  beyond->push_back(shown + (parameter.registers.empty() ? "is passed on the stack and left out"
+                                                         : "is passed in pieces and left out"));
   return "";
 }
 
@@ -630,6 +645,8 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
     if (!is_passed || !list.reaches(parameter)) {
       const bool is_constant = parameter.fate == PassedParameter::Fate::kConstant;
       const std::string constant = is_constant ? constant_text(parameter, name) : "";
+      // It takes its registers all the same, or what is behind it would not be on the stack.
+      if (!is_passed) list.skip(parameter);
       list.add(constant.empty() ? "x64 " + name + "=?" : constant);
       if (has_objects && constant.empty()) objects->push_back(left_out_argument(name, i));
       continue;
@@ -842,16 +859,16 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const NamesOfInstances instances(*info_, found, std::string(function));
   const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
-  const bool is_one =
-      are_alike && (found.size() > kMostNamesakes || !instances.has_namesakes());
+  const bool is_one = are_alike && (found.size() > kMostNamesakes || !instances.has_namesakes());
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
     const std::string name = is_one ? std::string(function) : instances.of(i);
     std::string line = name + "(" + lists[i] + ")";
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));
-    result.results.push_back(result_word(found[i]));
+    const bool is_lost = has_lost_result(found[i]);
+    result.results.push_back(is_lost ? "" : result_word(found[i]));
     std::optional<WholeResult> whole;
-    if (has_objects && result.results.back().empty()) whole = result_of(found[i]);
+    if (has_objects && !is_lost && result.results.back().empty()) whole = result_of(found[i]);
     result.wholes.push_back(std::move(whole).value_or(WholeResult()));
     result.names.push_back(value_names(found[i], &value_names_));
     result.objects.push_back(std::move(objects[i]));

@@ -18,6 +18,7 @@
 #include "debug_info/functions.h"
 #include "debug_info/probe_request.h"
 #include "debug_info/probe_type.h"
+#include "debug_info/result_use.h"
 #include "debug_info/source_lines.h"
 #include "debug_info/unit_index.h"
 #include "debug_info/variable.h"
@@ -91,6 +92,7 @@ class SourceProbes {
   };
   using Arguments = std::vector<FetchArgument>;
   explicit SourceProbes(std::unique_ptr<DebugInfo> info);
+  bool has_lost_result(const FunctionInstance& instance);
   Result<std::vector<Site>> sites_of(const ProbeRequest& request);
   Result<std::vector<Site>> sites_of_line(const ProbeRequest& request);
   Result<std::vector<Site>> sites_of_pattern(const ProbeRequest& request);
@@ -115,6 +117,7 @@ class SourceProbes {
   UnitIndex index_;
   FunctionFinder finder_;
   SourceLines lines_;
+  ResultUses result_uses_;
 };
 
 }  // namespace patchbay

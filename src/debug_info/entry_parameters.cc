@@ -35,6 +35,9 @@ struct Said {
   uint64_t stack_offset = 0;
   bool is_pointer = false;  // what is there is a pointer to it
   bool is_later = false;    // it speaks of a place behind the entry
+  // Of pieces: the register of each that is in one.
+  std::vector<Register> parts;
+  bool has_constant = false;
 };
 
 std::optional<Register> argument_register(const LoadChain& chain) {
@@ -91,8 +94,10 @@ Said said_of_pieces(const Where& where) {
   said.kind = Said::Kind::kRegisters;
   uint64_t offset = 0;
   for (const auto& [piece, bytes] : where.pieces) {
+    const Said part = piece.kind == Where::Kind::kValue ? said_of_value(piece) : Said();
+    if (part.kind == Said::Kind::kRegisters) said.parts.push_back(*part.registers[0]);
+    said.has_constant |= part.kind == Said::Kind::kConstant || piece.kind == Where::Kind::kBytes;
     if (offset % 8 == 0) {
-      const Said part = piece.kind == Where::Kind::kValue ? said_of_value(piece) : Said();
       if (part.kind == Said::Kind::kConstant || piece.kind == Where::Kind::kBytes)
         said.kind = Said::Kind::kSplit;
       const bool is_known = part.kind == Said::Kind::kRegisters;
@@ -111,8 +116,22 @@ bool is_location_list(Dwarf_Attribute* attribute) {
   return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
 }
 
+// How far above the stack pointer of the entry a place is that is counted from the frame's base.
+std::optional<int64_t> above_entry(Dwarf_Die function, int64_t offset) {
+  const std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
+  Dwarf_Attribute attribute = base.value_or(Dwarf_Attribute{});
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (!base || is_location_list(&attribute) || ::dwarf_getlocation(&attribute, &ops, &count) != 0 ||
+      count != 1)
+    return std::nullopt;
+  if (ops[0].atom == DW_OP_call_frame_cfa) return offset + kReturnAddress;
+  if (ops[0].atom == DW_OP_reg6) return offset - kReturnAddress;  // rbp, which is pushed below it
+  return std::nullopt;
+}
+
 // A location for the whole function that speaks of its frame.
-std::optional<Said> said_of_frame(Dwarf_Attribute* attribute, uint64_t pc) {
+std::optional<Said> said_of_frame(Dwarf_Die function, Dwarf_Attribute* attribute, uint64_t pc) {
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
   if (is_location_list(attribute)) return std::nullopt;
@@ -122,10 +141,37 @@ std::optional<Said> said_of_frame(Dwarf_Attribute* attribute, uint64_t pc) {
   const bool is_frame = first == DW_OP_fbreg || first == DW_OP_call_frame_cfa ||
                         first == DW_OP_breg6 || first == DW_OP_breg7;
   if (!is_frame) return std::nullopt;
+  if (first == DW_OP_fbreg && count == 1)
+    if (const auto distance = above_entry(function, int64_t(ops[0].number)))
+      return said_of_stack(*distance, false);
   Said said;
   said.kind = Said::Kind::kInFrame;
   said.is_pointer = ops[count - 1].atom == DW_OP_deref;
   return said;
+}
+
+bool is_optimized_parameter(Dwarf_Die die) {
+  Dwarf_Attribute location;
+  if (::dwarf_hasattr(&die, DW_AT_const_value)) return true;
+  if (!::dwarf_attr(&die, DW_AT_location, &location)) return false;
+  if (is_location_list(&location)) return true;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  return ::dwarf_getlocation(&location, &ops, &count) == 0 && count > 0 &&
+         ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31;
+}
+
+// Without optimization all parameters of a unit lie in frames.
+bool has_optimized_code(Dwarf_Die scope, int depth) {
+  constexpr int kMostScopes = 8;
+  const std::vector<Dwarf_Die> children = children_of(scope);
+  return std::any_of(children.begin(), children.end(), [&](Dwarf_Die child) {
+    const int tag = ::dwarf_tag(&child);
+    if (tag == DW_TAG_formal_parameter) return is_optimized_parameter(child);
+    const bool is_scope = tag == DW_TAG_subprogram || tag == DW_TAG_namespace ||
+                          tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+    return is_scope && depth < kMostScopes && has_optimized_code(child, depth + 1);
+  });
 }
 
 Said said_by(const Where& where, const PassedParameter& parameter) {
@@ -164,7 +210,7 @@ Said said_of(DebugInfo& info, Dwarf_Die function, uint64_t entry,
   point.at_entry = true;
   std::optional<Dwarf_Attribute> location = attribute_of(parameter.location_die, DW_AT_location);
   if (location)
-    if (std::optional<Said> frame = said_of_frame(&*location, entry)) return *frame;
+    if (std::optional<Said> frame = said_of_frame(function, &*location, entry)) return *frame;
   const Where where = read_variable(info, point, parameter.location_die);
   const bool is_elsewhere = where.kind == Where::Kind::kNowhere && where.why == kOptimizedOut;
   if (!is_elsewhere || !location || !is_location_list(&*location)) return said_by(where, parameter);
@@ -178,8 +224,18 @@ bool is_passed(const Said& said) {
   return said.kind != Said::Kind::kNothing && said.kind != Said::Kind::kConstant;
 }
 
+bool same_register(const Register& a, const Register& b) {
+  return a.is_vector == b.is_vector && a.index == b.index;
+}
+
 // Whether the place that a convention gives is the one that the debug information says.
 bool agrees(const Said& said, const PassedParameter& assigned) {
+  // The parts of Rust's Option are passed as parameters of their own.
+  const bool is_in_parts = !assigned.is_known && !assigned.registers.empty();
+  if (is_in_parts && said.has_constant) return false;
+  if (is_in_parts && said.parts.size() == assigned.registers.size())
+    return std::equal(said.parts.begin(), said.parts.end(), assigned.registers.begin(),
+                      same_register);
   if (!assigned.is_known) return true;
   switch (said.kind) {
     case Said::Kind::kStack:
@@ -190,9 +246,7 @@ bool agrees(const Said& said, const PassedParameter& assigned) {
       if (said.registers.size() > assigned.registers.size()) return false;
       for (size_t i = 0; i < said.registers.size(); i++) {
         const auto& reg = said.registers[i];
-        if (reg && (reg->is_vector != assigned.registers[i].is_vector ||
-                    reg->index != assigned.registers[i].index))
-          return false;
+        if (reg && !same_register(*reg, assigned.registers[i])) return false;
       }
       return true;
     case Said::Kind::kSplit:
@@ -203,12 +257,9 @@ bool agrees(const Said& said, const PassedParameter& assigned) {
 }
 
 bool same_place(const PassedParameter& a, const PassedParameter& b) {
-  const auto same = [](const Register& one, const Register& other) {
-    return one.is_vector == other.is_vector && one.index == other.index;
-  };
   return a.stack_offset == b.stack_offset &&
          std::equal(a.registers.begin(), a.registers.end(), b.registers.begin(), b.registers.end(),
-                    same);
+                    same_register);
 }
 
 class Judge {
@@ -216,6 +267,7 @@ class Judge {
   Judge(DebugInfo& info, Dwarf_Die function, uint64_t entry)
       : info_(info), function_(function), entry_(entry) {}
   PassedParameters run();
+  bool may_be_changed() const;
 
  private:
   bool all_agree(const PassedParameters& assigned) const;
@@ -249,6 +301,19 @@ bool Judge::has_known_callers() const {
   const ObjectSymbol* symbol = info_.symbol_at(entry_, true);
   const bool is_local = symbol && symbol->address == entry_ && symbol->is_local;
   return is_clone() || is_local || !flag_of(function_, DW_AT_external);
+}
+
+// LLVM changes a local function and leaves its name as it is.
+bool Judge::may_be_changed() const {
+  if (is_clone()) return true;
+  Dwarf_Die unit, function = function_;
+  if (!has_known_callers() || !::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
+  const std::string producer = text_of(unit, DW_AT_producer);
+  const bool is_llvm = producer.find("GNU ") != 0;
+  if (!is_llvm) return false;
+  const auto [known, is_new] = info_.optimized_units.try_emplace(unit.addr, false);
+  if (is_new) known->second = has_optimized_code(unit, 0);
+  return known->second;
 }
 
 // Of some parameters the first bytes say nothing and later ones do. They are passed, as the
@@ -294,6 +359,7 @@ void Judge::take_said(PassedParameters* passed) const {
                     [](const auto& reg) { return reg.has_value(); });
     if (!is_whole) {
       parameter.fate = Fate::kGone;
+      parameter.registers.clear();
       continue;
     }
     parameter.registers.clear();
@@ -311,6 +377,10 @@ PassedParameters Judge::run() {
   PassedParameters all = listed, living = listed;
   assign_places(function_, &all);
   judge_later(all);
+  // What only the body's frame has may be made there, of a constant or of parts.
+  if (may_be_changed())
+    for (Said& said : said_)
+      if (said.kind == Said::Kind::kInFrame) said.kind = Said::Kind::kNothing;
   // A class without members is nowhere, and was never anywhere.
   for (size_t i = 0; i < said_.size(); i++)
     if (!all.parameters[i].is_known && said_[i].kind == Said::Kind::kNothing)
@@ -340,6 +410,10 @@ PassedParameters Judge::run() {
 
 PassedParameters entry_parameters(DebugInfo& info, Dwarf_Die function, uint64_t entry) {
   return Judge(info, function, entry).run();
+}
+
+bool may_be_changed(DebugInfo& info, Dwarf_Die function, uint64_t entry) {
+  return Judge(info, function, entry).may_be_changed();
 }
 
 }  // namespace patchbay

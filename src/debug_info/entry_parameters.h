@@ -22,4 +22,8 @@ namespace patchbay {
 // `function`: the entry with the code; `entry`: its first byte.
 PassedParameters entry_parameters(DebugInfo& info, Dwarf_Die function, uint64_t entry);
 
+// Whether a compiler may have changed what is passed to the function, or what it returns: it knows
+// all callers, and optimizes.
+bool may_be_changed(DebugInfo& info, Dwarf_Die function, uint64_t entry);
+
 }  // namespace patchbay

@@ -139,10 +139,11 @@ std::vector<FunctionInstance> FunctionFinder::find_in_heads() {
   for (const ObjectSymbol& symbol : info_.symbols()) {
     if (!symbol.is_function || symbol.name != asked_) continue;
     const auto at = heads_->entries.find(symbol.address);
-    if (at == heads_->entries.end()) continue;
-    return {{at->second, at->second, false, symbol.address, asked_}};
+    const bool is_known = !found.empty() && found.back().entry == symbol.address;
+    if (at == heads_->entries.end() || is_known) continue;
+    found.push_back({at->second, at->second, false, symbol.address, asked_});
   }
-  return {};
+  return found;
 }
 
 void FunctionFinder::walk(Dwarf_Die die, const Scope& scope) {
@@ -189,10 +190,12 @@ void FunctionFinder::collect(std::vector<FunctionInstance>* found) const {
   found->erase(std::unique(found->begin(), found->end(), same), found->end());
 }
 
-// The name is a symbol's only: an alias (malloc of __libc_malloc), or a function in assembly.
+// The name is a symbol's only: an alias (malloc of __libc_malloc), a clone, or a function in
+// assembly. Several functions may have it.
 void FunctionFinder::find_by_symbol(std::vector<FunctionInstance>* found) {
   for (const ObjectSymbol& symbol : info_.symbols()) {
     if (!symbol.is_function || symbol.name != asked_) continue;
+    if (!found->empty() && found->back().entry == symbol.address) continue;
     for (Dwarf_Die unit : index_.all()) {
       if (!holds(unit, symbol.address)) continue;
       std::string asked = last_;
@@ -201,7 +204,7 @@ void FunctionFinder::find_by_symbol(std::vector<FunctionInstance>* found) {
       if (!instance || instance->is_inlined || instance->entry != symbol.address) break;
       instance->name = asked_;
       found->push_back(*instance);
-      return;
+      break;
     }
   }
 }

@@ -128,4 +128,34 @@ bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* 
   return true;
 }
 
+RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector) {
+  ZydisDecodedInstruction z;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code, available, &z, operands)))
+    return RegisterUse::kRead;
+  const auto is_it = [&](ZydisRegister one) {
+    if (!is_vector)
+      return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, one) ==
+             ZYDIS_REGISTER_RAX;
+    return one == ZYDIS_REGISTER_XMM0 || one == ZYDIS_REGISTER_YMM0 || one == ZYDIS_REGISTER_ZMM0;
+  };
+  bool is_read = false, is_written = false;
+  for (size_t i = 0; i < z.operand_count; i++) {
+    const ZydisDecodedOperand& operand = operands[i];
+    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY)
+      is_read |= is_it(operand.mem.base) || is_it(operand.mem.index);
+    if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || !is_it(operand.reg.value)) continue;
+    is_read |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+    is_written |= (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  }
+  // xor %eax,%eax reads nothing.
+  const bool is_zero = (z.mnemonic == ZYDIS_MNEMONIC_XOR || z.mnemonic == ZYDIS_MNEMONIC_XORPS ||
+                        z.mnemonic == ZYDIS_MNEMONIC_PXOR || z.mnemonic == ZYDIS_MNEMONIC_XORPD) &&
+                       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       operands[0].reg.value == operands[1].reg.value;
+  if (is_zero && is_written) return RegisterUse::kWritten;
+  return is_read ? RegisterUse::kRead : is_written ? RegisterUse::kWritten : RegisterUse::kNone;
+}
+
 }  // namespace patchbay
