@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // patchbay: the tool. This file finds the sub-command (cmd/command_table.cc) and runs it.
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -70,6 +71,17 @@ int finish_output(int status) {
   return fail("", sys_error("write the output", errno));
 }
 
+// The next file that is opened gets the number of a descriptor that is closed, and what is printed
+// would go into it, or nowhere without a word. A write to what stands there instead fails, with its
+// reason. What is executed has it closed, as it was.
+void fill_closed_descriptors() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int wrong_way = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    (void)::open("/dev/null", wrong_way | O_CLOEXEC);
+  }
+}
+
 // What was read of a file that somebody has cut short meanwhile may be wrong.
 int name_changed_file(int status) {
   const std::string file = changed_file();
@@ -99,6 +111,7 @@ int run(int argc, char** argv) {
 }  // namespace patchbay::cmd
 
 int main(int argc, char** argv) {
+  patchbay::cmd::fill_closed_descriptors();
   static const patchbay::MappedFilesGuard guard;
   patchbay::serve::set_end_check(
       [] { return patchbay::cmd::interrupted() || patchbay::cmd::is_told_to_end(); });

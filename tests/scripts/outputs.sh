@@ -161,4 +161,11 @@ mkdir -m 700 empty
 same "a limit of file sizes: the program runs" 0 $?
 has "a limit of file sizes" "$(<"$work/err")" "File too large; this program runs untraced"
 same "no directory is left" "" "$(ls empty)"
+# --- standard output is closed: no other file gets the text, and it is said
+cd "$work" || exit 1
+for command in "hist '$event' keys=a" "hist '$event' keys=a --json" 'latency two_numbers'; do
+  eval "'$patchbay' $command -- $run" >&- 2>err
+  same "$command: status with a closed output" 1 $?
+  has "$command: what is said" "$(<err)" 'utput'
+done
 finish

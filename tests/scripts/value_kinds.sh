@@ -87,7 +87,8 @@ done
 same "csv" "comm,field_pid,v,v_2,V_3,field_comm 5 8 8" "$(python3 -c '
 import csv
 row = next(csv.DictReader(open("named.csv", newline="")))
-print(",".join(list(row)[4:5] + list(row)[-6:-1]), row["field_pid"], row["v_2"], row["field_comm"])')"
+names = list(row)
+print(",".join(names[4:5] + names[-6:-1]), row["field_pid"], row["v_2"], row["field_comm"])')"
 
 # --- numbers below 0 in histograms
 result='int r = rc(int i)'
