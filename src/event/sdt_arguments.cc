@@ -171,6 +171,7 @@ std::string_view take_size(std::string_view text, SdtArgument* argument) {
   argument->size = uint8_t(bytes);
   argument->is_signed = value < 0;
   argument->is_float = rest == "f";
+  if (argument->is_float && bytes < 4) return {};  // nobody shows one as a number
   return text.substr(at + 1);
 }
 

@@ -7,7 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <optional>
 #include <string>
+
+#include "base/text.h"
 
 namespace patchbay {
 namespace {
@@ -20,51 +24,62 @@ struct FieldKind {
   bool is_float;
 };
 
-// What holds the n-th argument of every site that has one.
-FieldKind field_kind(const std::vector<std::vector<SdtArgument>>& sites, size_t n) {
+// A floating-point number fits into a field of its own kind alone.
+bool fits(const SdtArgument& argument, const FieldKind& kind) {
+  if (argument.place == Place::kUnknown || argument.is_float != kind.is_float) return false;
+  return !kind.is_float || argument.size == kind.size;
+}
+
+// What holds the n-th argument of every site that has one, as far as it fits; nothing: none has.
+std::optional<FieldKind> field_kind(const std::vector<std::vector<SdtArgument>>& sites, size_t n) {
   std::optional<FieldKind> kind;
   for (const auto& site : sites) {
-    if (n >= site.size()) continue;
+    if (n >= site.size() || site[n].place == Place::kUnknown) continue;
     const SdtArgument& argument = site[n];
-    if (!kind) {
+    if (!kind)
       kind = {argument.size, argument.is_signed, argument.is_float};
-    } else if (kind->size != argument.size || kind->is_signed != argument.is_signed ||
-               kind->is_float != argument.is_float) {
-      kind = {8, kind->is_signed || argument.is_signed, false};
-    }
+    else if (fits(argument, *kind) &&
+             (kind->size != argument.size || kind->is_signed != argument.is_signed))
+      kind = {8, kind->is_signed || argument.is_signed, kind->is_float};
   }
-  return kind.value_or(FieldKind{8, false, false});
+  return kind;
+}
+
+bool is_everywhere(const std::vector<std::vector<SdtArgument>>& sites, size_t n,
+                   const FieldKind& kind) {
+  return std::all_of(sites.begin(), sites.end(), [&](const std::vector<SdtArgument>& site) {
+    return n < site.size() && fits(site[n], kind);
+  });
 }
 
 constexpr char kTextType[] = "__data_loc char[]";
+constexpr std::string_view kKnown = "__known", kArgument = "arg", kSystem = "sdt_";
 constexpr uint32_t kTextField = 4;  // bytes of the word that says where it is
 
 std::string type_name(const FieldKind& kind) {
-  if (kind.is_float && kind.size >= 4) return kind.size == 8 ? "double" : "float";
+  if (kind.is_float) return kind.size == 8 ? "double" : "float";
   return (kind.is_signed ? "s" : "u") + std::to_string(kind.size * 8);
 }
 
 // Eight unsigned bytes are an address more often than not.
 const char* print_format(const FieldKind& kind) {
-  if (kind.is_float && kind.size >= 4) return kind.size == 8 ? "0x%Lx" : "0x%x";
+  if (kind.is_float) return kind.size == 8 ? "%Lx" : "%x";  // as function events have it
   if (kind.size == 8) return kind.is_signed ? "%Ld" : "0x%Lx";
   return kind.is_signed ? "%d" : "%u";
 }
 
+// Of a field of numbers or texts.
+FieldKind kind_of(const EventField& field) {
+  if (field.type == kTextType) return {8, false, false};
+  return {uint8_t(field.size), field.is_signed, field.type == "double" || field.type == "float"};
+}
+
 class SiteCompiler {
  public:
-  explicit SiteCompiler(const SdtSymbolAddress& address_of) : address_of_(address_of) {}
-
   void add(const SdtArgument& argument, const EventField& field) {
     const auto size = uint8_t(field.size);
-    uint64_t offset = uint64_t(argument.offset);
-    Place place = argument.place;
-    if (!argument.symbol.empty()) {
-      const uint64_t address = address_of_(argument.symbol);
-      if (!address) place = Place::kUnknown;
-      offset += address;
-    }
-    start(argument, place, offset);
+    const Place place = argument.place;
+    start(argument, place, uint64_t(argument.offset));
     if (field.type == kTextType) {
       // The word in memory is the text's address.
       if (place == Place::kMemory) put(FetchOp::kDeref, 0, 0, 0, 0);
@@ -83,6 +98,10 @@ class SiteCompiler {
   }
 
   void add_missing(const EventField& field) { add(SdtArgument(), field); }
+  void add_constant(uint64_t value, const EventField& field) {
+    put(FetchOp::kImm, 0, 0, 0, value);
+    put(FetchOp::kStore, 0, uint8_t(field.size), field.offset, 0);
+  }
 
   Result<FetchProgramPtr> finish(const EventCall& call) const {
     const size_t bytes = sizeof(FetchProgram) + insns_.size() * sizeof(FetchInsn);
@@ -130,7 +149,6 @@ class SiteCompiler {
     if (offset) put(FetchOp::kAdd, 0, 0, 0, offset);
   }
 
-  const SdtSymbolAddress& address_of_;
   std::vector<FetchInsn> insns_;
   uint32_t dynamic_bytes_ = 0;
   bool uses_xmm_ = false, uses_reg_ = false;
@@ -141,7 +159,7 @@ class SiteCompiler {
 [[gnu::cold]] EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
                                             const std::vector<std::vector<SdtArgument>>& sites) {
   EventCall call;
-  call.system = "sdt_" + std::string(provider);
+  call.system = std::string(kSystem) + std::string(provider);
   call.name = name;
   call.common = common_fields();
   call.fields.push_back({"unsigned long", "__probe_ip", 8, 8, false});
@@ -149,36 +167,81 @@ class SiteCompiler {
   for (const auto& site : sites) count = std::max(count, site.size());
   std::string format = "(%lx)", values = ", REC->__probe_ip";
   uint32_t offset = record_head_size(RecordHead::kProbe);
+  bool needs_known = false;
   for (size_t n = 0; n < count; n++) {
-    const FieldKind kind = field_kind(sites, n);
-    const std::string field = "arg" + std::to_string(n + 1);
-    if (kind.size == 8 && !kind.is_float && is_sdt_text(provider, name, n)) {
+    const std::string field = std::string(kArgument) + std::to_string(n + 1);
+    format += " " + field + "=";
+    const std::optional<FieldKind> found = field_kind(sites, n);
+    if (!found) {
+      format += '?';
+      continue;
+    }
+    const FieldKind& kind = *found;
+    needs_known |= !is_everywhere(sites, n, kind);
+    if (kind.size == 8 && !kind.is_float && is_sdt_text(provider, call.name, n)) {
       call.fields.push_back({kTextType, field, offset, kTextField, true});
       offset += kTextField;
-      format += " " + field + "=\\\"%s\\\"";
+      format += "\\\"%s\\\"";
       values += ", __get_str(" + field + ")";
       continue;
     }
-    const bool is_signed = kind.is_signed || (kind.is_float && kind.size >= 4);
+    const bool is_signed = kind.is_signed || kind.is_float;
     call.fields.push_back({type_name(kind), field, offset, kind.size, is_signed});
     offset += kind.size;
-    format += " " + field + "=" + print_format(kind);
+    format += print_format(kind);
     values += ", REC->" + field;
   }
+  if (needs_known) call.fields.push_back({"u16", std::string(kKnown), offset, 2, false});
   call.print_fmt = "\"" + format + "\"" + values;
   return call;
 }
 
+bool SdtKnown::is_there(std::span<const uint8_t> record) const {
+  uint16_t bits = 0;
+  if (record.size() < sizeof bits || offset > record.size() - sizeof bits) return true;
+  std::memcpy(&bits, record.data() + offset, sizeof bits);
+  return bits & bit;
+}
+
+std::optional<SdtKnown> sdt_known(const EventCall& call, std::string_view field) {
+  unsigned number = 0;
+  if (!call.system.starts_with(kSystem) || !field.starts_with(kArgument) ||
+      !to_number(field.substr(kArgument.size()), &number) || number - 1 >= kMaxSdtArguments)
+    return std::nullopt;
+  const EventField* known = call.find(kKnown);
+  if (!known || known->size != 2) return std::nullopt;
+  return SdtKnown{known->offset, uint16_t(1u << (number - 1))};
+}
+
+void resolve_sdt_symbols(const SdtSymbolAddress& address_of, std::vector<SdtArgument>* arguments) {
+  for (SdtArgument& argument : *arguments) {
+    if (argument.symbol.empty()) continue;
+    const uint64_t address = address_of(argument.symbol);
+    if (!address) argument.place = Place::kUnknown;
+    argument.offset = int64_t(uint64_t(argument.offset) + address);
+    argument.symbol = {};
+  }
+}
+
 Result<FetchProgramPtr> compile_sdt_site(const std::vector<SdtArgument>& arguments,
-                                         const EventCall& call,
-                                         const SdtSymbolAddress& address_of) {
-  SiteCompiler compiler(address_of);
-  for (size_t n = 0; n + 1 < call.fields.size(); n++) {
-    const EventField& field = call.fields[n + 1];
-    if (n < arguments.size())
-      compiler.add(arguments[n], field);
-    else
+                                         const EventCall& call) {
+  SiteCompiler compiler;
+  uint16_t known = 0;
+  for (const EventField& field : call.fields) {
+    size_t number = 0;
+    const std::string_view name = field.name;
+    const bool is_argument = name.starts_with(kArgument) &&
+                             to_number(name.substr(kArgument.size()), &number) && number > 0;
+    if (field.name == kKnown) {
+      compiler.add_constant(known, field);
+    } else if (!is_argument) {
+      continue;  // __probe_ip
+    } else if (number <= arguments.size() && fits(arguments[number - 1], kind_of(field))) {
+      compiler.add(arguments[number - 1], field);
+      known |= uint16_t(1u << (number - 1));
+    } else {
       compiler.add_missing(field);
+    }
   }
   return compiler.finish(call);
 }

@@ -8,12 +8,16 @@
 // Where it is known that an argument is a text, the record has the text.
 //
 // Sites of one probe may have their arguments in other places, and even of other sizes: the field
-// is then as wide as 8 bytes, and each site's program extends what it has.
+// is then as wide as 8 bytes, and each site's program extends what it has. What one site has and
+// another has not (or there as a floating-point number of another kind) is 0 in that one's records,
+// and the event has a field `__known`: bit n says that arg(n+1) is there. Readers show `?` without
+// it. What no site has is no field: the text says `?` there.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,7 +28,7 @@ namespace patchbay {
 
 struct SdtArgument {
   enum class Place : uint8_t {
-    kUnknown,   // cannot be had (a segment, a high byte, a far xmm register): recorded as 0
+    kUnknown,   // cannot be had (a segment, a high byte, a far xmm register)
     kConstant,  // offset, plus the address of symbol
     kRegister,  // base
     kXmm,       // base
@@ -51,16 +55,27 @@ std::vector<SdtArgument> parse_sdt_arguments(std::string_view text);
 bool is_sdt_text(std::string_view provider, std::string_view name, size_t argument);
 
 // The event of sites with these arguments (at least one site): sdt_PROVIDER:NAME, fields
-// __probe_ip, arg1 ….
+// __probe_ip, arg1 …, perhaps __known.
 EventCall make_sdt_event_call(std::string_view provider, std::string_view name,
                               const std::vector<std::vector<SdtArgument>>& sites);
 
-// Address of a symbol of the object that the probe is in. 0: it is unknown; arguments that need it
-// are recorded as 0.
-using SdtSymbolAddress = std::function<uint64_t(std::string_view symbol)>;
+// The bit of `__known` that a record has where it has this field.
+struct SdtKnown {
+  uint32_t offset = 0;
+  uint16_t bit = 0;
 
-// Fetches one site's arguments into the fields of the call. ENOMEM.
+  bool is_there(std::span<const uint8_t> record) const;
+};
+// Nothing: every record of the event has the field.
+std::optional<SdtKnown> sdt_known(const EventCall& call, std::string_view field);
+
+// Address of a symbol of the object that the probe is in. 0: it is unknown.
+using SdtSymbolAddress = std::function<uint64_t(std::string_view symbol)>;
+// Symbols become addresses; what needs an unknown one cannot be had.
+void resolve_sdt_symbols(const SdtSymbolAddress& address_of, std::vector<SdtArgument>* arguments);
+
+// Fetches one site's arguments, without symbols, into the fields of the call. ENOMEM.
 Result<FetchProgramPtr> compile_sdt_site(const std::vector<SdtArgument>& arguments,
-                                         const EventCall& call, const SdtSymbolAddress& address_of);
+                                         const EventCall& call);
 
 }  // namespace patchbay

@@ -59,6 +59,8 @@ TEST(SdtArguments, AsCompilersWriteThem) {
       {"8@%fs:16", "u64 unknown"},
       {"8@8(%rip)", "u64 unknown"},
       {"3@%eax", "u64 unknown"},
+      {"2f@%xmm0", "u16f unknown"},  // a half
+      {"16@(%rbx)", "u64 unknown"},
       {"8@", "u64 unknown"},
       {"8@(%eax)", "u64 unknown"},
       {"8@(%rax", "u64 unknown"},
@@ -97,7 +99,7 @@ TEST(SdtEvent, FieldsAndFormat) {
             "unsigned long __probe_ip 8/8/0; s32 arg1 16/4/1; u64 arg2 20/8/0; u8 arg3 28/1/0; "
             "s64 arg4 29/8/1; double arg5 37/8/1; ");
   EXPECT_EQ(call.print_fmt,
-            "\"(%lx) arg1=%d arg2=0x%Lx arg3=%u arg4=%Ld arg5=0x%Lx\", REC->__probe_ip, REC->arg1, "
+            "\"(%lx) arg1=%d arg2=0x%Lx arg3=%u arg4=%Ld arg5=%Lx\", REC->__probe_ip, REC->arg1, "
             "REC->arg2, REC->arg3, REC->arg4, REC->arg5");
   call.id = 700;
   auto read = parse_format(call.system, call.format_text());
@@ -108,10 +110,11 @@ TEST(SdtEvent, FieldsAndFormat) {
 
 TEST(SdtEvent, SitesThatDifferShareAWideField) {
   EventCall call = call_of({"-4@%eax 4@%ebx", "-8@%rax 4@$5 8@%rdx"});
-  ASSERT_EQ(call.fields.size(), 4u);
+  ASSERT_EQ(call.fields.size(), 5u);
   EXPECT_EQ(call.fields[1].type, "s64");
   EXPECT_EQ(call.fields[2].type, "u32");
   EXPECT_EQ(call.fields[3].type, "u64");
+  EXPECT_EQ(call.fields[4].name, "__known");  // one site has no third
 }
 
 TEST(SdtEvent, TextsThatAreKnown) {
@@ -142,9 +145,13 @@ struct Fetched {
 
 Fetched fetch(const char* site, const EventCall& call, const FetchRegisters& registers) {
   static const uint32_t kKnown[] = {11, 22};
-  auto program = compile_sdt_site(parse_sdt_arguments(site), call, [](std::string_view name) {
-    return name == "known" ? reinterpret_cast<uint64_t>(kKnown) : 0;
-  });
+  std::vector<SdtArgument> arguments = parse_sdt_arguments(site);
+  resolve_sdt_symbols(
+      [](std::string_view name) {
+        return name == "known" ? reinterpret_cast<uint64_t>(kKnown) : uint64_t{0};
+      },
+      &arguments);
+  auto program = compile_sdt_site(arguments, call);
   EXPECT_TRUE(program.ok());
   Fetched result;
   result.record.resize((*program)->max_size, 0xee);
@@ -165,9 +172,49 @@ TEST(SdtEvent, ValuesOfASite) {
       "-4@%eax 8@8(%rbx) 8@(%rbx,%r9,8) 4@4+known(%rip) 8@$-1 8f@%xmm2 4@unknown(%rip) 1@%ah";
   const EventCall call = call_of({site});
   const Fetched got = fetch(site, call, registers);
-  const uint64_t expected[] = {0x80000001, words[1], 3, 22, ~0ull, 77, 0, 0};
-  for (size_t i = 0; i < 8; i++)
+  // The symbol of arg7 is unknown, which nobody knew when the event was made; arg8 is no field.
+  const uint64_t expected[] = {0x80000001, words[1], 3, 22, ~0ull, 77, 0};
+  ASSERT_EQ(call.fields.size(), 1 + std::size(expected));
+  for (size_t i = 0; i < std::size(expected); i++)
     EXPECT_EQ(got.at(call.fields[i + 1].offset, call.fields[i + 1].size), expected[i]) << i;
+}
+
+// What one site has and another has not.
+TEST(SdtEvent, ArgumentsThatAreNotEverywhere) {
+  const struct {
+    std::vector<const char*> sites;
+    std::string fields, fmt;
+    std::vector<uint32_t> known;  // of each site
+  } rows[] = {
+      {{"4@$1 4@$2", "4@$1"}, "arg1 arg2 __known", "arg1=%u arg2=%u", {3, 1}},
+      {{"1@%ah 4@$2", "1@%ah 4@$3"}, "arg2", "arg1=? arg2=%u", {}},
+      {{"16@(%rbx) -4@$2 4@$3", "8@$1 -4@$2 4@$3"},
+       "arg1 arg2 arg3 __known",
+       "arg1=0x%Lx arg2=%d arg3=%u",
+       {6, 7}},
+      {{"8f@%xmm0", "4f@%xmm0", "8@%rax"}, "arg1 __known", "arg1=%Lx", {1, 0, 0}},
+      {{"4@$1", "-8@$2"}, "arg1", "arg1=%Ld", {}},
+      {{"", "8@$5"}, "arg1 __known", "arg1=0x%Lx", {0, 1}},
+      {{"1@%ah"}, "", "arg1=?", {}},
+  };
+  for (const auto& row : rows) {
+    const EventCall call = call_of(row.sites);
+    std::string fields;
+    for (size_t i = 1; i < call.fields.size(); i++)
+      fields += (i > 1 ? " " : "") + call.fields[i].name;
+    EXPECT_EQ(fields, row.fields);
+    EXPECT_TRUE(call.print_fmt.starts_with("\"(%lx) " + row.fmt + "\"")) << call.print_fmt;
+    const auto first = sdt_known(call, "arg1");
+    EXPECT_EQ(first.has_value(), !row.known.empty()) << row.fmt;
+    for (size_t i = 0; i < row.known.size(); i++) {
+      const Fetched got = fetch(row.sites[i], call, FetchRegisters());
+      EXPECT_EQ(got.at(call.fields.back().offset, 2), row.known[i]) << row.fmt << " " << i;
+      EXPECT_EQ(first->is_there(got.record), (row.known[i] & 1) != 0);
+    }
+  }
+  EXPECT_FALSE(sdt_known(call_of({"4@$1 4@$2", "4@$1"}), "__probe_ip"));
+  EXPECT_FALSE(sdt_known(call_of({"4@$1 4@$2", "4@$1"}), "arg17"));
+  EXPECT_FALSE(sdt_known(call_of({"4@$1 4@$2", "4@$1"}), "arg0"));
 }
 
 TEST(SdtEvent, TextsAreFetched) {
@@ -177,8 +224,7 @@ TEST(SdtEvent, TextsAreFetched) {
   registers.reg[7] = reinterpret_cast<uint64_t>("calls.py");
   const char* site = "8@%rdi 8@8(%rbx) -4@$7";
   const EventCall call = make_sdt_event_call("python", "line", {parse_sdt_arguments(site)});
-  auto program = compile_sdt_site(parse_sdt_arguments(site), call,
-                                        [](std::string_view) { return uint64_t{0}; });
+  auto program = compile_sdt_site(parse_sdt_arguments(site), call);
   ASSERT_TRUE(program.ok());
   std::vector<uint8_t> record((*program)->max_size, 0xee);
   const uint32_t size = fetch_run(program->get(), &registers, nullptr, record.data());

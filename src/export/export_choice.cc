@@ -33,6 +33,10 @@ std::optional<FilterField> filter_field(const ExportSchema& schema, std::string_
   const ExportField field(*found, is_function_event(*schema.call));
   const bool is_text = field.type == ExportField::Type::kText;
   made.is_counted = field.is_counted;
+  if (const auto known = sdt_known(*schema.call, name)) {
+    made.known_offset = known->offset;
+    made.known_bit = known->bit;
+  }
   if (field.place == ExportField::Place::kDataLoc)
     made.kind = is_text && field.count == 1 ? Kind::kDataLoc : Kind::kOther;
   else if (field.place == ExportField::Place::kRelLoc)

@@ -151,7 +151,7 @@ ExportValue ExportField::text_at(std::span<const uint8_t> record, uint32_t word)
 }
 
 ExportValue ExportField::value(std::span<const uint8_t> record) const {
-  if (offset > record.size()) return {};
+  if (offset > record.size() || (known && !known->is_there(record))) return {};
   std::span<const uint8_t> bytes = record.subspan(offset);
   if (place == Place::kFixed && !is_array && type != Type::kText)
     return element_size <= bytes.size() ? scalar(bytes.data()) : ExportValue{};
@@ -185,6 +185,7 @@ ExportSchema::ExportSchema(const EventCall& event, uint32_t number)
   for (const EventField& field : event.fields) {
     fields.emplace_back(field, of_functions);
     fields.back().key = keys.unique(field.name);
+    fields.back().known = sdt_known(event, field.name);
   }
 }
 

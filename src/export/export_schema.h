@@ -5,18 +5,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "event/event_call.h"
+#include "event/sdt_event.h"
 
 namespace patchbay {
 
 struct ExportValue {
   enum class Kind : uint8_t {
-    kCut,       // the record ends before it
+    kCut,       // the record ends before it, or does not have this argument of a USDT probe
     kFault,     // a text that could not be read when the event was recorded
     kSigned,    // bits, sign-extended
     kUnsigned,  // bits
@@ -72,6 +74,7 @@ class ExportField {
   ExportValue element(std::span<const uint8_t> record, const ExportValue& array,
                       uint32_t index) const;
   bool is_number() const { return type <= Type::kSymbol; }
+  std::optional<SdtKnown> known;  // of a USDT probe: not every record has the argument
 
  private:
   ExportValue scalar(const uint8_t* at) const;

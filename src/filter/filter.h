@@ -35,6 +35,10 @@ struct FilterField {
   uint32_t offset = 0;
   uint32_t size = 0;
   bool is_signed = false;
+  // Of a USDT probe: the bit of a u16 at `known_offset` says that the record has the field; 0: it
+  // has. What it does not have is in no relation to any value.
+  uint32_t known_offset = 0;
+  uint16_t known_bit = 0;
   bool is_counted = false;  // of kDataLoc: a text of a function event, with NULs of its own
 };
 

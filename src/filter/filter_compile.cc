@@ -66,13 +66,20 @@ uint32_t fixed_end(const FilterInsn& insn) {
   return 0;
 }
 
+void add_guard(FilterInsn guard, uint16_t on_false, OwnedProgram* program) {
+  guard.on_true = uint16_t(program->own_insns.size() + 1);
+  guard.on_false = on_false;
+  program->min_size = std::max(program->min_size, fixed_end(guard));
+  program->own_insns.push_back(guard);
+}
+
 void add_insns(OwnedProgram* program) {
   const std::vector<FilterPred>& preds = program->preds;
   std::vector<uint16_t> places;  // of each predicate, then match and reject
   uint32_t next = 0;
   for (const FilterPred& pred : preds) {
     places.push_back(uint16_t(next));
-    next += pred.second ? 2 : 1;
+    next += 1 + pred.guard.has_value() + pred.second.has_value();
   }
   places.push_back(uint16_t(next));
   places.push_back(uint16_t(next + 1));
@@ -83,6 +90,7 @@ void add_insns(OwnedProgram* program) {
     insn.data = reinterpret_cast<const uint8_t*>(pred.data.data());
     insn.data_size = uint32_t(pred.data.size());
     program->min_size = std::max(program->min_size, fixed_end(insn));
+    if (pred.guard) add_guard(*pred.guard, insn.on_false, program);
     program->own_insns.push_back(insn);
     if (pred.second) add_second(*pred.second, &program->own_insns);
   }

@@ -20,6 +20,8 @@ struct FilterPred {
   std::string data;
   // Of a floating-point field. True when both are; of `==`, when one is. Its targets are not set.
   std::optional<FilterInsn> second = std::nullopt;
+  // Of a field that not every record has: stands before the others, and has to be true.
+  std::optional<FilterInsn> guard = std::nullopt;
 };
 
 // The texts of the kernel (ERRORS in kernel/trace/trace_events_filter.c). The nameless error has

@@ -74,6 +74,7 @@ class PredParser {
 
   std::variant<size_t, FilterError> parse() {
     if (!parse_field() || !parse_operator() || !parse_value()) return std::move(error_);
+    if (field_.known_bit) set_guard();
     return at_;
   }
 
@@ -96,6 +97,15 @@ class PredParser {
   bool nameless() {
     error_ = {};
     return false;
+  }
+
+  void set_guard() {
+    FilterInsn& guard = pred_.guard.emplace();
+    guard.test = FilterTest::kNumber;
+    guard.op = FilterOp::kAnyBit;
+    guard.size = sizeof field_.known_bit;
+    guard.offset = field_.known_offset;
+    guard.value = field_.known_bit;
   }
 
   bool parse_field() {

@@ -124,6 +124,20 @@ TEST(FilterRun, FloatingPoint) {
     EXPECT_TRUE(compile_filter(text, test_context()).error) << text;
 }
 
+// A field that this record does not have is in no relation to any value.
+TEST(FilterRun, FieldsThatNotEveryRecordHas) {
+  TestRecord record;
+  record.set("u32", 7).set("real", 0.0).set("u16", uint16_t{2});
+  expect_all(record,
+             {"guarded == 7", "guarded != 6", "guarded > 6 && u32 == 7", "guarded_real == 0",
+              "u32 == 8 || guarded == 7", "!(guarded == 6)"},
+             {"guarded == 6", "guarded_real != 0"});
+  record.set("u16", uint16_t{1});
+  expect_all(record, {"!(guarded == 7)", "u32 == 7 || guarded == 7", "!guarded == 7 && u32 == 7"},
+             {"guarded == 7", "guarded != 7", "guarded & 7", "guarded_real == 0",
+              "guarded_real < 1", "guarded == 7 || guarded != 7"});
+}
+
 // A text with a length has its NULs; what ends it is the one behind its last byte.
 TEST(FilterRun, TextsWithNul) {
   TestRecord record;

@@ -41,7 +41,9 @@ inline std::optional<FilterField> test_field(std::string_view name) {
       {"cpus", {Kind::kCpumask, 80, 4, false}},
       {"args", {Kind::kOther, 84, 12, false}},
       {"buf", {Kind::kRestText, 96, 0, false}},
-      {"counted", {Kind::kDataLoc, 172, 4, false, true}},
+      {"counted", {Kind::kDataLoc, 172, 4, false, 0, 0, true}},
+      {"guarded", {Kind::kNumber, 48, 4, false, 42, 2}},  // u32, where u16 has the bit 2
+      {"guarded_real", {Kind::kReal, 160, 8, true, 42, 2}},
       {"real", {Kind::kReal, 160, 8, true}},
       {"real4", {Kind::kReal, 168, 4, true}},
   };
@@ -129,9 +131,9 @@ class RandomFilter {
     return list[below(N)];
   }
   std::string pred() {
-    static const char* const kNumbers[] = {"common_type", "common_pid", "prev_pid", "prev_state",
-                                           "u8",          "s8",         "u16",      "s16",
-                                           "u32",         "u64",        "CPU",      "args"};
+    static const char* const kNumbers[] = {
+        "common_type", "common_pid", "prev_pid", "prev_state", "u8",   "s8",     "u16",
+        "s16",         "u32",        "u64",      "CPU",        "args", "guarded"};
     static const char* const kTexts[] = {"prev_comm", "name", "rel", "ptr.ustring", "buf", "COMM"};
     static const char* const kNumberOps[] = {"==", "!=", "<", "<=", ">", ">=", "&"};
     static const char* const kCpuOps[] = {"==", "!=", "&"};
@@ -141,8 +143,8 @@ class RandomFilter {
     static const char* const kReals[] = {"0", "-0.0", "1", "-1", "inf", "-inf", "nan"};
     switch (below(7)) {
       case 6:
-        return (below(2) ? "real " : "real4 ") + std::string(kNumberOps[below(6)]) + " " +
-               one_of(kReals);
+        return std::string(below(4) ? below(2) ? "real " : "real4 " : "guarded_real ") +
+               std::string(kNumberOps[below(6)]) + " " + one_of(kReals);
       case 0:
         return one_of(kTexts) + one_of(kTextOps) + "'" + pattern() + "'";
       case 1:

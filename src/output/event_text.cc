@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/unique_names.h"
+#include "event/sdt_event.h"
 #include "output/format_args_text.h"
 #include "output/graph_text.h"
 #include "output/line_columns.h"
@@ -112,7 +113,8 @@ struct EventText::Step {
   bool is_rest = false;              // an array of what is left of the record: long args[]
   std::string label;                 // "name="
   std::string name;
-  std::string key;  // of JSON: once among the fields of an event
+  std::string key;                // of JSON: once among the fields of an event
+  std::optional<SdtKnown> known;  // of a USDT probe: not every record has the argument
 
   Step() = default;
   Step(const EventField& field, bool function_event, bool escape);
@@ -291,6 +293,10 @@ void EventText::Step::append(std::string* out, std::span<const uint8_t> record,
     *out += json ? "null" : "(cut)";
     return;
   }
+  if (known && !known->is_there(record)) {
+    *out += json ? "null" : "?";
+    return;
+  }
   std::span<const uint8_t> rest = record.subspan(offset);
   if (kind == Kind::kRestText) return append_text(out, rest, context, json);
   if (kind == Kind::kText)
@@ -355,6 +361,48 @@ void EventText::Step::append_debug(std::string* out, std::span<const uint8_t> re
   *out += ')';
 }
 
+// " arg2=%d" with its value, and whether a record has it.
+struct EventText::Piece {
+  std::string unknown;  // " arg2=?"
+  std::optional<SdtKnown> known;
+  std::unique_ptr<PrintFormat> format;
+};
+
+// Of `" arg1=%d arg2=0x%Lx", REC->arg1, REC->arg2` (sdt_event.cc). Empty: every record has all.
+std::vector<EventText::Piece> EventText::pieces_of(const EventCall& event) {
+  std::vector<Piece> pieces;
+  const std::string_view fmt = event.print_fmt;
+  const size_t end = fmt.rfind('"');
+  const bool needs_them = std::any_of(
+      event.fields.begin(), event.fields.end(),
+      [&](const EventField& field) { return sdt_known(event, field.name).has_value(); });
+  if (!needs_them || !fmt.starts_with('"') || end == 0) return pieces;
+  std::string_view words = trim(fmt.substr(1, end - 1), " "), values = fmt.substr(end + 1);
+  cut_at(&values, ',');
+  while (!words.empty()) {
+    const std::string word(cut_at(&words, ' '));
+    const std::string name = word.substr(0, word.find('='));
+    EventCall one = event;
+    one.print_fmt = "\" " + word + '"';
+    if (word.find('%') != word.npos) one.print_fmt += "," + std::string(cut_at(&values, ','));
+    Piece piece{" " + name + "=?", sdt_known(event, name), PrintFormat::compile(one)};
+    if (!piece.format) return {};
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+void EventText::append_arguments_of_probe(std::string* out, std::span<const uint8_t> record,
+                                          TextContext* context) const {
+  if (pieces_.empty()) return format_->append(out, record, context);
+  for (const Piece& piece : pieces_) {
+    if (piece.known && !piece.known->is_there(record))
+      *out += piece.unknown;
+    else
+      piece.format->append(out, record, context);
+  }
+}
+
 EventText::EventText(const EventCall& event, bool escape)
     : id_(event.id), probe_head_(event, escape), tracer_(event) {
   if (escape) {
@@ -368,6 +416,7 @@ EventText::EventText(const EventCall& event, bool escape)
   for (const EventField& field : event.fields) {
     steps_.emplace_back(field, function_event, escape);
     steps_.back().key = keys.unique(steps_.back().name);
+    steps_.back().known = sdt_known(event, field.name);
   }
   bool marker = event.system == "ftrace" && event.fields.size() == 2 &&
                 event.fields[1].name == "buf" && event.fields[1].size == 0;
@@ -391,6 +440,7 @@ EventText::EventText(const EventCall& event, bool escape)
     EventCall arguments = event;
     arguments.print_fmt = probe_head_.arguments_fmt(event);
     format_ = PrintFormat::compile(arguments);
+    if (format_) pieces_ = pieces_of(arguments);
   } else if (auto synthetic = synthetic_text(event, false)) {
     format_ = PrintFormat::compile(*synthetic);
     verbose_format_ = PrintFormat::compile(*synthetic_text(event, true));
@@ -540,7 +590,7 @@ void EventText::append(std::string* out, std::span<const uint8_t> record,
   if (style_ == Style::kProbe) {
     *out += head_;
     probe_head_.append(out, record, context);
-    if (format_) return format_->append(out, record, context);
+    if (format_) return append_arguments_of_probe(out, record, context);
   } else {
     *out += name_;
     *out += ':';

@@ -57,6 +57,7 @@ class EventText {
 
  private:
   struct Step;
+  struct Piece;
   enum class Style : uint8_t {
     kFunction,
     kMarker,
@@ -77,6 +78,9 @@ class EventText {
   static void append_raw_marker(std::string* out, std::span<const uint8_t> record);
   void append_graph(std::string* out, std::span<const uint8_t> record,
                     std::optional<uint64_t> duration_ns, TextContext* context) const;
+  static std::vector<Piece> pieces_of(const EventCall& event);
+  void append_arguments_of_probe(std::string* out, std::span<const uint8_t> record,
+                                 TextContext* context) const;
   void append_steps(std::string* out, size_t first, std::span<const uint8_t> record,
                     TextContext* context) const;
 
@@ -89,6 +93,7 @@ class EventText {
   size_t arguments_end_ = 0;  // of kFunction: the first step behind the list of arguments
   std::vector<std::pair<size_t, std::string>> unknown_;  // of kFunction: "a=?" in front of a step
   std::unique_ptr<PrintFormat> format_;
+  std::vector<Piece> pieces_;                    // of format_, where not every record has all of it
   std::unique_ptr<PrintFormat> verbose_format_;  // null: verbose changes nothing
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "event/function_event_atom.h"
+#include "event/sdt_event.h"
 #include "registry/registry_impl.h"
 
 namespace patchbay {
@@ -24,7 +25,8 @@ bool is_char_pointer(std::string_view type) { return type == "char *" || type ==
 // What a field is to a filter, from its type as the format file shows it.
 FilterField filter_field(const EventField& field, bool of_function_event) {
   using Kind = FilterField::Kind;
-  FilterField out{Kind::kNumber, field.offset, field.size, field.is_signed, of_function_event};
+  FilterField out{Kind::kNumber, field.offset, field.size, field.is_signed};
+  out.is_counted = of_function_event;
   const std::string& type = field.type;
   const bool is_text = type.find("char") != type.npos;
   const bool is_array = field.array_len || !field.brackets.empty() || type.find('[') != type.npos;
@@ -74,7 +76,12 @@ FilterContext EventFilters::context(const LiveEvent& event) {
   made.field = [&event](std::string_view name) -> std::optional<FilterField> {
     const EventField* field = event.call.find(name);
     if (!field) return std::nullopt;
-    return filter_field(*field, is_function_event(event.call));
+    FilterField made = filter_field(*field, is_function_event(event.call));
+    if (const auto known = sdt_known(event.call, name)) {
+      made.known_offset = known->offset;
+      made.known_bit = known->bit;
+    }
+    return made;
   };
   made.function = [this](std::string_view name, uint64_t address, uint64_t* start, uint64_t* end) {
     return find_function(name, address, start, end);

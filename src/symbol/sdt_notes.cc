@@ -2,6 +2,7 @@
 #include "symbol/sdt_notes.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/text.h"
 #include "symbol/byte_reader.h"
@@ -21,6 +22,12 @@ std::string_view take_text(std::string_view* rest) {
   std::string_view text = rest->substr(0, end);
   rest->remove_prefix(end + 1);
   return text;
+}
+
+std::string c_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) c == '-' ? name += "__" : name += c;
+  return name;
 }
 
 bool is_name(std::string_view text) {
@@ -50,8 +57,8 @@ bool read_descriptor(const ElfImage& image, Bytes descriptor, uint64_t base_now,
   }
   const Bytes texts = descriptor.subspan(reader.position());
   std::string_view rest(reinterpret_cast<const char*>(texts.data()), texts.size());
-  note->provider = take_text(&rest);
-  note->name = take_text(&rest);
+  note->provider = c_name(take_text(&rest));
+  note->name = c_name(take_text(&rest));
   note->arguments = take_text(&rest);
   return is_name(note->provider) && is_name(note->name) &&
          note->arguments.size() <= kMaxArgumentsLength && image.is_executable(note->address) &&

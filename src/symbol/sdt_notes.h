@@ -18,7 +18,7 @@
 namespace patchbay {
 
 struct SdtNote {
-  std::string_view provider, name;
+  std::string provider, name;  // a `-` is `__`, as DTrace writes it in C
   std::string_view arguments;  // as written
   uint64_t address = 0;        // ELF address of the nop; of Module::sdt_notes(): run-time address
   uint64_t semaphore = 0;      // the same; u16 in data, 0 = none

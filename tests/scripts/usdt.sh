@@ -82,6 +82,44 @@ if gcc -O1 -shared -fPIC -o libshop.so libshop.c 2>err &&
     -- ./shop 2>err
   has "the text by a probe of one's own" "$("$patchbay" report -i shop.dat)" \
     ' sold_what: .* what="pears"$'
+
+  # --- floating-point numbers; what one place has and another has not; a name with a dash
+  cat >sale.c <<'EOC'
+#include <sys/sdt.h>
+#define KEPT __attribute__((noipa))
+KEPT void fire(double d, float f, int i) { STAP_PROBE3(shop, sale, d, f, i); }
+KEPT void one(int i) { STAP_PROBE1(shop, places, i); }
+KEPT void two(int i, long j) { STAP_PROBE2(shop, places, i, j); }
+void late(int n);
+__asm__(".text\nlate: nop\nret\n"
+        ".pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n.4byte 8, 2f - 1f, 3\n"
+        ".asciz \"stapsdt\"\n1: .8byte late, 0, 0\n.asciz \"shop\"\n.asciz \"late-sale\"\n"
+        ".asciz \"-4@%edi 1@%dh\"\n2: .balign 4\n.popsection");
+int main(void) {
+  fire(1.5, -2.25f, 7);
+  fire(100, 0.5f, -8);
+  one(1), two(2, 3), late(4);
+}
+EOC
+  check "sale.c" gcc -O2 -no-pie -o sale sale.c
+  "$patchbay" record -q -e 'sdt_shop:*' -o sale.dat -- ./sale 2>err
+  arguments() { "$patchbay" report -i sale.dat "$@" | grep -oE '[a-z_]+: \(.*' | sed 's/(.*) //'; }
+  same "their arguments" 'sale: arg1=1.5 arg2=-2.25 arg3=7
+sale: arg1=100 arg2=0.5 arg3=-8
+places: arg1=1 arg2=?
+places: arg1=2 arg2=3
+late__sale: arg1=4 arg2=?' "$(arguments)"
+  same "a filter" 'sale: arg1=100 arg2=0.5 arg3=-8' "$(arguments -f 'arg2 < 1 && arg1 > 1.5')"
+  same "what is not there is no number" 'places: arg1=2 arg2=3' \
+    "$(arguments -f 'arg2 >= 0' | grep places)"
+  "$patchbay" record -q -e sdt_shop:places -f 'arg2 != 9' -o some.dat -- ./sale 2>err
+  same "nor while it is recorded" 1 "$("$patchbay" report -i some.dat | grep -c places)"
+  same "JSON" '"arg2":null "arg2":3' "$("$patchbay" report --json -i sale.dat | grep places |
+    grep -oE '"arg2":[a-z0-9]+' | xargs -d '\n')"
+  same "jsonl" '"arg2":null "arg2":3' "$("$patchbay" export --to jsonl -i sale.dat -o - 2>err |
+    grep places | grep -oE '"arg2":[a-z0-9]+' | xargs -d '\n')"
+  "$patchbay" hist sdt_shop:places keys=arg2 -- ./sale >out 2>err
+  has "a key that is not everywhere" "$(cat err)" 'Not every place of this USDT probe'
 else
   echo "there is no sys/sdt.h"
 fi

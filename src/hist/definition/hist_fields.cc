@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "event/sdt_event.h"
 #include "hist/definition/hist_listing.h"
 
 namespace patchbay {
@@ -318,6 +319,7 @@ HistFields::FieldPtr HistFields::parse_field(std::string_view text, uint32_t fla
   // The kernel would count addresses of texts.
   const uint32_t numeric = kHistLog2 | kHistBucket | kHistPercent | kHistGraph | kHistRanges;
   if (field && is_real(*field)) return fail(kReal, name);
+  if (field && sdt_known(hist_->event->call, name)) return fail(kNotEverywhere, name);
   if ((flags & numeric) && field && is_text(*field)) return fail(kBadModifier, text);
   // Of these the kernel says ENOMEM, and no word.
   const uint32_t without_field = kHistHitcount | kHistTimestamp | kHistStacktrace | kHistCpu;

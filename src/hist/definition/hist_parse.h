@@ -77,6 +77,8 @@ inline constexpr char kDivisionByZero[] = "Division by zero";
 inline constexpr char kOnlyHitcount[] = "Non-hitcount value is required for 'nohitcount'";
 // Ours: the kernel has no such fields.
 inline constexpr char kReal[] = "Field is a floating-point number, which no histogram takes";
+inline constexpr char kNotEverywhere[] =
+    "Not every place of this USDT probe has the argument: no histogram takes it";
 
 }  // namespace hist_errors
 

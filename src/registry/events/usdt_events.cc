@@ -50,6 +50,13 @@ bool is_ours(const Module& module) {
   return here >= module.start() && here < module.end() && !is_program(module);
 }
 
+std::vector<SdtArgument> arguments_of(Module* module, const SdtNote& note) {
+  std::vector<SdtArgument> arguments = parse_sdt_arguments(note.arguments);
+  resolve_sdt_symbols([module](std::string_view name) { return module->find_symbol(name); },
+                      &arguments);
+  return arguments;
+}
+
 bool same_program(const FetchProgram& a, const FetchProgram& b) {
   const size_t bytes = sizeof(FetchProgram) + a.nr_insns * sizeof(FetchInsn);
   return a.nr_insns == b.nr_insns && std::memcmp(&a, &b, bytes) == 0;
@@ -105,7 +112,7 @@ void UsdtEvents::add_module(Module* module) {
 
 // All sites of one probe in one object.
 void UsdtEvents::add_probe(Module* module, std::span<const SdtNote> notes) {
-  auto found = find_or_add_probe(*module, notes);
+  auto found = find_or_add_probe(module, notes);
   if (!found.ok()) {
     note_error("sdt_" + std::string(notes[0].provider) + ":" + std::string(notes[0].name),
                found.error().message());
@@ -121,22 +128,22 @@ void UsdtEvents::add_probe(Module* module, std::span<const SdtNote> notes) {
     note_error(module->name(), patched.error().message());
 }
 
-Result<UsdtEvents::Probe*> UsdtEvents::find_or_add_probe(const Module& module,
+Result<UsdtEvents::Probe*> UsdtEvents::find_or_add_probe(Module* module,
                                                          std::span<const SdtNote> notes) {
   std::vector<std::vector<SdtArgument>> arguments;
-  for (const SdtNote& note : notes) arguments.push_back(parse_sdt_arguments(note.arguments));
+  for (const SdtNote& note : notes) arguments.push_back(arguments_of(module, note));
   EventCall call = make_sdt_event_call(notes[0].provider, notes[0].name, arguments);
   LiveEvent* live = registry_.find_event(call.system, call.name);
   if (live && (live->source != this || !same_layout(live->call, call)))
     return user_error(EEXIST, "Another event has this name, with other fields.");
   if (!live) {
     // What the sites share; each of them has the program for its own places.
-    PB_ASSIGN(auto fetch, compile_sdt_site({}, call, [](std::string_view) { return uint64_t{0}; }));
+    PB_ASSIGN(auto fetch, compile_sdt_site({}, call));
     auto made = std::make_unique<LiveEvent>();
     made->max_size = fetch->max_size;
     made->call = std::move(call);
     made->source = this;
-    if (!is_program(module)) made->module = module.name();
+    if (!is_program(*module)) made->module = module->name();
     auto probe = std::make_unique<Probe>();
     made->data = probe.get();
     probe->shared_fetch = std::move(fetch);
@@ -150,9 +157,7 @@ Result<UsdtEvents::Probe*> UsdtEvents::find_or_add_probe(const Module& module,
 }
 
 UsdtEvents::Site* UsdtEvents::make_site(Module* module, const SdtNote& note, LiveEvent* live) {
-  auto fetch =
-      compile_sdt_site(parse_sdt_arguments(note.arguments), live->call,
-                       [module](std::string_view name) { return module->find_symbol(name); });
+  auto fetch = compile_sdt_site(arguments_of(module, note), live->call);
   if (!fetch.ok()) return nullptr;
   auto [first, last] = sites_.equal_range(note.address);
   for (; first != last; ++first) {

@@ -56,7 +56,7 @@ class UsdtEvents : public EventSource {
 
   void add_module(Module* module);
   void add_probe(Module* module, std::span<const SdtNote> notes);
-  Result<Probe*> find_or_add_probe(const Module& module, std::span<const SdtNote> notes);
+  Result<Probe*> find_or_add_probe(Module* module, std::span<const SdtNote> notes);
   Site* make_site(Module* module, const SdtNote& note, LiveEvent* live);
   void drop_module(Module* module);
   static std::set<uint64_t> semaphores_of(const Sites& sites);
