@@ -68,7 +68,7 @@ constexpr Row kReads[] = {
     {"item->corner[1][2].y", "y=+62(%di):s16"},
     {"item->low", "low=+64(%di):b3@0/8"},
     {"item->high", "high=+64(%di):b7@3/16"},
-    {"item->below", "below=+65(%di):b5@2/8"},
+    {"item->below", "below=+65(%di):sb5@2/8"},
     {"item->colour", "colour=+68(%di):u32"},
     {"item->whole", "whole=+72(%di):s32"},
     {"item->real", "real=+72(%di):float"},
@@ -137,7 +137,7 @@ TEST_P(Derive, OtherParametersAndReturns) {
                 ".so:takes text=+0(%di):string ratio=%xmm0:double colour=%dx:u32 "
                 "hidden=%cx:x64\n");
   EXPECT_EQ(notes(*probes_, "takes colour"), "colour: RED=0, GREEN=1, BLUE=7\n");
-  EXPECT_EQ(notes(*probes_, "reads item->below"), "below: shown without its sign\n");
+  EXPECT_EQ(notes(*probes_, "reads item->below"), "");
   EXPECT_TRUE(derived(*probes_, "takes hidden->x")
                   .starts_with("'hidden->x': the members of struct hidden are not in the debug"));
   EXPECT_EQ(derived(*probes_, "calls%return $retval n"),

@@ -410,9 +410,9 @@ Result<FetchArgument> VariableReader::bitfield(const Value& value, const std::st
     }
     PB_ASSIGN(std::string text, text_of(part));
     argument.fetch = text;
-    argument.type = "b" + std::to_string(value.bit_size) + "@" + std::to_string(bit) + "/" +
+    argument.type = std::string(facts_of(value.type).is_signed ? "sb" : "b") +
+                    std::to_string(value.bit_size) + "@" + std::to_string(bit) + "/" +
                     std::to_string(container);
-    if (facts_of(value.type).is_signed) argument.note = "shown without its sign";
     return argument;
   }
   return user_error(EINVAL, "a bitfield that lies across two words");
@@ -434,12 +434,11 @@ Result<FetchArgument> VariableReader::scalar(const Value& value, const TypeFacts
   if (where.kind == Where::Kind::kValue && where.chain.width < where.first_bit + facts.size * 8)
     return user_error(EINVAL, "computed here, so that it is in no register and not in memory");
   if (is_part)
-    argument.type =
-        "b" + std::to_string(facts.size * 8) + "@" + std::to_string(where.first_bit) + "/64";
+    argument.type = std::string(facts.is_signed ? "sb" : "b") + std::to_string(facts.size * 8) +
+                    "@" + std::to_string(where.first_bit) + "/64";
   PB_ASSIGN(std::string text, text_of(where));
   argument.fetch = text;
   if (facts.kind == TypeKind::kEnum) argument.note = enumerators_of(facts);
-  if (is_part && facts.is_signed) argument.note = "shown without its sign";
   return argument;
 }
 

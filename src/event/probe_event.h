@@ -86,6 +86,7 @@ struct ProbeArgument {
   std::vector<FetchInsn> steps;           // the chain without its end: see compile_probe_event
   bool ends_in_address = false;           // steps leave an address: the value is loaded from there
   uint8_t bit_width = 0, bit_offset = 0;  // bitfield in a container of type->size bytes
+  bool bit_is_signed = false;
   bool uses_entry_arg = false;            // $argN
   bool uses_registers = false;            // %REG, $stack …
   uint32_t offset = 0;                    // of the field, from make_probe_event_call

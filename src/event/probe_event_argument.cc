@@ -170,15 +170,20 @@ size_t find_type_colon(std::string_view body) {
   return body.npos;
 }
 
+// "b4@2/32"; ours, with its sign: "sb4@2/32".
+bool is_bitfield(std::string_view type) {
+  return type.starts_with('b') || type.starts_with("sb");
+}
+
 const ProbeType* ArgumentParser::find_type(std::string_view name) const {
   if (context_.is_uprobe() && (name == "symbol" || name == "symstr")) return nullptr;
   if (text_bound(name)) return find_probe_type("string");
-  if (!name.starts_with('b')) return find_probe_type(name);
+  if (!is_bitfield(name)) return find_probe_type(name);
   uint64_t bits = 0;
   const size_t slash = name.find('/');
   if (slash == name.npos || read_unsigned(name.substr(slash + 1), 0, &bits)) return nullptr;
   return bits == 8 || bits == 16 || bits == 32 || bits == 64
-             ? find_probe_type("u" + std::to_string(bits))
+             ? find_probe_type((name[0] == 's' ? "s" : "u") + std::to_string(bits))
              : nullptr;
 }
 
@@ -515,7 +520,8 @@ bool ArgumentParser::check_string() {
 }
 
 bool ArgumentParser::parse_bitfield() {
-  std::string_view text = type_.substr(1);
+  out_.bit_is_signed = type_.starts_with('s');
+  std::string_view text = type_.substr(out_.bit_is_signed ? 2 : 1);
   uint64_t width = 0, first = 0;
   const uint64_t bits = uint64_t{out_.type->size} * 8;
   take_unsigned(&text, &width);
@@ -538,7 +544,7 @@ bool ArgumentParser::check_store() {
     if (!fits(1)) return fail_here(ProbeFault::kTooManyOps, E2BIG);
     ops_++;
   }
-  if (type_.starts_with('b') && !parse_bitfield()) return false;
+  if (is_bitfield(type_) && !parse_bitfield()) return false;
   if (!out_.array_len) return true;
   const bool may_repeat = is_text ? out_.type->name != "symstr" : last_ == Last::kLoad;
   if (!may_repeat) return fail_at(ProbeFault::kBadString, type_offset_);

@@ -163,7 +163,7 @@ void ProbeCompiler::add_bits(const ProbeArgument& argument) {
     emit_steps(argument);
     if (i) emit(FetchOp::kAdd, 0, 8, 0, uint64_t{i} * size);
     if (argument.ends_in_address) emit(FetchOp::kPeek, 0, size, 0, 0);
-    emit(FetchOp::kBits, argument.bit_offset, argument.bit_width, 0, 0);
+    emit(FetchOp::kBits, argument.bit_offset, argument.bit_width, 0, argument.bit_is_signed);
     emit(FetchOp::kStore, 0, size, argument.offset + i * size, 0);
   }
 }

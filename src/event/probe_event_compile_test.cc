@@ -218,7 +218,8 @@ TEST_F(ProbeFetch, NestedLoads) {
 
 TEST_F(ProbeFetch, Bitfields) {
   run("p main+1 a=+0(%ax):b4@4/8 b=+0(%ax):b8@4/16 c=%cx:b5@0/32 d=+0(%ax):b60@4/64 "
-      "e=+0(%ax):b4@4/16[4] f=\\0xff:b1@7/8 g=%ax:b64@0/64");
+      "e=+0(%ax):b4@4/16[4] f=\\0xff:b1@7/8 g=%ax:b64@0/64 "
+      "h=+0(%ax):sb4@4/8 i=\\0x17:sb4@1/64");
   EXPECT_EQ(value("a"), 8u);
   EXPECT_EQ(value("b"), 0x78u);
   EXPECT_EQ(value("c"), 1u);
@@ -228,6 +229,8 @@ TEST_F(ProbeFetch, Bitfields) {
   EXPECT_EQ(value("e", 3), 2u);
   EXPECT_EQ(value("f"), 1u);
   EXPECT_EQ(value("g"), registers_.reg[0]);
+  EXPECT_EQ(int8_t(value("h")), -8);
+  EXPECT_EQ(int64_t(value("i")), -5);
 }
 
 TEST_F(ProbeFetch, Texts) {

@@ -9,6 +9,8 @@ cat >values.c <<'EOC'
 #define KEPT __attribute__((noipa))
 KEPT long put(const char *b, unsigned long n) { __asm__ volatile("" ::"r"(b)); return (long)n; }
 KEPT long named(long pid, int *v) { __asm__ volatile("" ::"r"(pid), "r"(v)); return pid; }
+struct bits { unsigned first : 2; int below : 5; long far : 40; };
+KEPT int bits(struct bits *p) { __asm__ volatile("" ::"r"(p) : "memory"); return p->below; }
 KEPT int rc(int i) { __asm__ volatile("" ::"r"(i)); return i < 9 ? -11 : 2; }
 KEPT double take(double d, float f) { __asm__ volatile("" ::"x"(d), "x"(f)); return d; }
 int main(void) {
@@ -18,6 +20,7 @@ int main(void) {
   for (int i = 0; i < 10; i++) rc(i);
   int eight = 8;
   named(5, &eight);
+  bits(&(struct bits){3, -11, -5000000000}), bits(&(struct bits){3, 11, 5});
   static char long_text[300] = {[0 ... 298] = 'y'};
   put(long_text, 299), long_text[298] = 'z', put(long_text, 299);
   return 0;
@@ -89,6 +92,12 @@ import csv
 row = next(csv.DictReader(open("named.csv", newline="")))
 names = list(row)
 print(",".join(names[4:5] + names[-6:-1]), row["field_pid"], row["v_2"], row["field_comm"])')"
+
+# --- bit fields have their sign
+recorded bits.dat -e 'bits:0 p->first p->below p->far'
+same "bit fields" 'first=3 below=-11 far=-5000000000 first=3 below=11 far=5' \
+  "$("$patchbay" report -i bits.dat | grep -o 'first=.*' | xargs)"
+same "nothing is said of them" "" "$(<err)"
 
 # --- numbers below 0 in histograms
 result='int r = rc(int i)'
