@@ -15,10 +15,15 @@ void require(bool condition) {
   if (!condition) std::abort();
 }
 
+std::vector<SdtArgument> arguments_of(std::string_view text) {
+  std::vector<SdtArgument> arguments = parse_sdt_arguments(text);
+  resolve_sdt_symbols(
+      [](std::string_view symbol) { return uint64_t(symbol.size() % 3 ? 4096 : 0); }, &arguments);
+  return arguments;
+}
+
 void check_site(const std::vector<SdtArgument>& arguments, const EventCall& call) {
-  auto program = compile_sdt_site(arguments, call, [](std::string_view symbol) {
-    return uint64_t(symbol.size() % 3 ? 4096 : 0);
-  });
+  auto program = compile_sdt_site(arguments, call);
   require(program.ok());
   for (int i = 0; i < (*program)->nr_insns; i++) {
     const FetchInsn& insn = (*program)->insn[i];
@@ -36,8 +41,8 @@ void check_site(const std::vector<SdtArgument>& arguments, const EventCall& call
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const size_t end = text.find('\n');
-  std::vector<std::vector<SdtArgument>> sites = {parse_sdt_arguments(text.substr(0, end))};
-  if (end != text.npos) sites.push_back(parse_sdt_arguments(text.substr(end + 1)));
+  std::vector<std::vector<SdtArgument>> sites = {arguments_of(text.substr(0, end))};
+  if (end != text.npos) sites.push_back(arguments_of(text.substr(end + 1)));
   EventCall call = make_sdt_event_call("provider", "name", sites);
   for (const auto& site : sites) check_site(site, call);
   call.id = 600;
