@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares what patchbay shows of generated programs (programs.py) with their truth.
+
+  judge.py --tool PATCHBAY [--seed S] [--programs N] [--jobs J] [--keep DIR]
+
+A value is right, or marked (`?`), or wrong. Each call is there once. A line of figures is printed
+for each compiler and level; what is wrong is in DIR/N: the sources, how they were compiled, what was
+shown and what is the truth.
+
+Some values are lost, and no debug information says so (gdb shows them wrong too): results that no
+caller needs, of functions whose callers the compiler knows, and clang's structures on the stack that
+nobody reads. They are counted apart.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import programs
+
+LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os']
+EXTRAS = [[], [], ['-flto'], ['-ffunction-sections', '-Wl,--gc-sections']]
+COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
+MARKS = ('?', '(optimized out)')
+
+
+def split_list(text):
+    """The parts of `a, {b, c}, "d, e"`."""
+    parts, depth, quote, begin, i = [], 0, '', 0, 0
+    while i < len(text):
+        c = text[i]
+        if quote:
+            i += c == '\\'
+            quote = '' if c == quote else quote
+        elif c in '"\'':
+            quote = c
+        elif c in '({[':
+            depth += 1
+        elif c in ')}]':
+            depth -= 1
+        elif depth == 0 and text.startswith(', ', i):
+            parts.append(text[begin:i])
+            begin = i + 2
+        i += 1
+    return parts + [text[begin:]] if text else []
+
+
+def leaf_is(shown, value):
+    if value is programs.ADDRESS:
+        return re.fullmatch(r'(0x)?[0-9a-f]+', shown) is not None
+    if isinstance(value, bool):
+        return shown in (str(value).lower(), str(int(value)))
+    if isinstance(value, programs.Char):
+        return shown in (f"'{value}'", value)
+    if isinstance(value, programs.Enum):
+        return shown in (value, str(programs.COLORS[value]))
+    if isinstance(value, str):
+        return shown in (f'"{value}"', value)
+    if isinstance(value, programs.Pointer):
+        return shown.removeprefix('0x') == f'{value:x}'
+    try:
+        return float(shown) == value if isinstance(value, float) else int(shown) == value
+    except ValueError:
+        return False
+
+
+class Verdict:
+    def __init__(self):
+        self.right = self.marked = self.lost = 0
+        self.wrong = []  # sentences
+        self.is_lost = False  # what is not right now is lost
+
+    def leaf(self, where, shown, value):
+        if shown in MARKS:
+            self.marked += 1
+        elif leaf_is(shown, value):
+            self.right += 1
+        elif self.is_lost:
+            self.lost += 1
+        else:
+            self.wrong.append(f'{where}: shown {shown}, is {value!r}')
+
+    def tree(self, where, shown, value):
+        """`shown` as `calls` writes it: {a=1, b=2}."""
+        if not isinstance(value, list) or shown in MARKS:
+            return self.leaf(where, shown, value)
+        parts = [part.partition('=') for part in split_list(shown[1:-1])]
+        if shown[:1] != '{' or [p[0] for p in parts] != [name for name, _ in value]:
+            return self.wrong.append(f'{where}: shown {shown}, is {value!r}')
+        for (name, _, text), (_, member) in zip(parts, value):
+            self.tree(f'{where}.{name}', text, member)
+
+    def fields(self, where, shown, name, value):
+        """`shown`: the fields of a record, where p.m is p_m. What is compared is taken out."""
+        if name in shown:
+            return self.leaf(f'{where}.{name}', shown.pop(name), value)
+        if not isinstance(value, list):
+            return self.wrong.append(f'{where}: {name} is not there')
+        for member, inside in value:
+            self.fields(where, shown, f'{name}_{member}', inside)
+
+
+def base_name(name):
+    """helper.constprop.0@a.c -> helper"""
+    return re.sub(r'(@|\.(\d|constprop|isra|part|cold|llvm|lto_priv|__uniq)).*', '', name)
+
+
+def check_counts(kind, shown, truth, verdict):
+    for name in sorted(set(truth) | set(shown)):
+        if len(shown.get(name, [])) != len(truth.get(name, [])):
+            verdict.wrong.append(f'{kind}: {len(shown.get(name, []))} calls of {name}, are '
+                                 f'{len(truth.get(name, []))}')
+    return [name for name in truth if len(shown.get(name, [])) == len(truth[name])]
+
+
+class Build:
+    """How a program is compiled, and what that takes away."""
+
+    def __init__(self, rng, language):
+        self.compiler = rng.choice(COMPILERS[language])
+        self.level, self.extra = rng.choice(LEVELS), rng.choice(EXTRAS)
+        self.is_clang = 'clang' in self.compiler
+        self.is_lto = '-flto' in self.extra
+        self.kind = f'{self.compiler} {self.level}' + (
+            ' lto' if self.is_lto else ' gc' if self.extra else '')
+        self.command = [self.compiler, self.level, *self.extra]
+        if self.is_clang and self.is_lto:
+            self.command.append('-fuse-ld=lld')
+
+    def loses_result(self, f):
+        return self.level != '-O0' and (f.is_static or self.is_lto) and not f.result_is_read
+
+    def loses_parameter(self, p):
+        is_struct = isinstance(p.type, programs.Struct)
+        return self.is_clang and self.level != '-O0' and is_struct and not p.uses
+
+
+def judge_calls(text, truth, build, verdict, results):
+    shown = collections.defaultdict(list)
+    for line in text.splitlines():
+        match = re.fullmatch(r'([^( ]+)\((.*)\)( = (.*))? <[^<>]* ms>', line)
+        if match:
+            shown[base_name(match[1])].append((line, split_list(match[2]), match[4]))
+        elif line.strip():
+            verdict.wrong.append(f'calls: {line}')
+    for name in check_counts('calls', shown, truth, verdict):
+        for (line, arguments, result), (values, function) in zip(shown[name], truth[name]):
+            where = f'calls: {line}'
+            if len(arguments) != len(values):
+                verdict.wrong.append(f'{where}: {len(arguments)} arguments, are {len(values)}')
+                continue
+            for argument, value, p in zip(arguments, values, function.parameters):
+                verdict.is_lost = build.loses_parameter(p)
+                verdict.tree(f'{where}: {p.name}', argument, value)
+            if function.result is None:
+                if result is not None:
+                    results.wrong.append(f'{where}: a result, and it is void')
+            else:
+                results.is_lost = build.loses_result(function)
+                results.tree(f'{where}: result', result or 'nothing', function.result_value)
+
+
+def judge_record(text, truth, build, verdict):
+    shown = collections.defaultdict(list)
+    for line in text.splitlines():
+        match = re.search(r': (?:[^( ]+->)?([^( ]+)\((.*)\)$', line)
+        if match:
+            shown[base_name(match[1])].append((line.split(': ', 1)[1], split_list(match[2])))
+    for name in check_counts('record', shown, truth, verdict):
+        for (line, fields), (values, function) in zip(shown[name], truth[name]):
+            where = f'record: {line}'
+            rest = dict(f.partition('=')[::2] for f in fields)
+            for value, p in zip(values, function.parameters):
+                verdict.is_lost = build.loses_parameter(p)
+                verdict.fields(where, rest, p.name, value)
+            if rest:
+                verdict.wrong.append(f'{where}: {rest} are no parameters')
+
+
+def run(directory, *command):
+    done = subprocess.run(command, cwd=directory, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, errors='replace', timeout=60)
+    with open(directory / 'commands', 'a', encoding='utf-8') as log:
+        log.write(' '.join(command) + '\n' + done.stderr)
+    return done
+
+
+def judge_program(tool, keep, seed):
+    """-> (what it was compiled with, arguments, results)."""
+    rng = random.Random(seed)
+    language = rng.choice(['c', 'c', 'c++'])
+    build = Build(rng, language)
+    program = programs.Maker(seed, language).program()
+    directory = keep / str(seed)
+    directory.mkdir(parents=True)
+    for name, text in program.files.items():
+        (directory / name).write_text(text)
+    verdict, results = Verdict(), Verdict()
+    sources = [name for name in program.files if not name.endswith('.h')]
+    if run(directory, *build.command, '-w', '-g', *sources, '-o', 'program').returncode:
+        sys.exit(f'{directory}: the program cannot be compiled')
+    symbols = run(directory, 'nm', '-C', 'program').stdout
+    there = {base_name(line.split(' ', 2)[2].partition('(')[0]) for line in symbols.splitlines()
+             if line[17:18] in 'tT'}  # a function that nobody calls may be gone
+    events = [word for name in sorted(program.truth) if name in there for word in ('-e', name)]
+    os.environ['PATCHBAY_DIR'] = str(keep / 'run')
+    if run(directory, tool, 'calls', '-o', 'calls', *events, '--', './program').returncode:
+        verdict.wrong.append('calls: status is not 0')
+    judge_calls((directory / 'calls').read_text(), program.truth, build, verdict, results)
+    run(directory, tool, 'record', '-o', 'record.dat', *events, '--', './program')
+    report = run(directory, tool, 'report', '-i', 'record.dat').stdout
+    (directory / 'report').write_text(report)
+    judge_record(report, program.truth, build, verdict)
+    if verdict.wrong or results.wrong:
+        sentences = [' '.join(build.command)] + verdict.wrong + results.wrong
+        (directory / 'why').write_text('\n'.join(sentences) + '\n')
+    else:
+        shutil.rmtree(directory)
+    return build.kind, verdict, results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--tool', required=True)
+    parser.add_argument('--seed', type=int, default=random.randrange(10**6))
+    parser.add_argument('--programs', type=int, default=300)
+    parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--keep')
+    options = parser.parse_args()
+    keep = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='truth-'))
+    (keep / 'run').mkdir(parents=True)
+    print(f'seed {options.seed}, {options.programs} programs, what is wrong is in {keep}')
+    figures = collections.defaultdict(lambda: [0] * 9)
+    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
+        seeds = range(options.seed * 10000, options.seed * 10000 + options.programs)
+        waiting = [pool.submit(judge_program, options.tool, keep, seed) for seed in seeds]
+        for seed, done in zip(seeds, waiting):
+            kind, verdict, results = done.result()
+            row = [1]
+            for one in (verdict, results):
+                row += [one.right, one.marked, one.lost, len(one.wrong)]
+            figures[kind] = [a + b for a, b in zip(figures[kind], row)]
+            for sentence in verdict.wrong[:3] + results.wrong[:1]:
+                print(f'WRONG {seed} {kind}: {sentence}')
+    print('compiled with    programs | values  right  marked    lost   wrong |'
+          ' results  right  marked    lost   wrong')
+    total = [sum(column) for column in zip(*figures.values())]
+    for kind, row in [*sorted(figures.items()), ('all', total)]:
+        print('{:16} {:8} | {:13} {:7} {:7} {:7} | {:14} {:7} {:7} {:7}'.format(kind, *row))
+    sys.exit(total[4] + total[8] != 0)
+
+
+if __name__ == '__main__':
+    main()

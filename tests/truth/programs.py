@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""Programs that know their own truth: what each of their functions is given at each call.
+
+A program is made of a seed. Its functions are those that optimizers change: local ones of one name
+in several files, parameters that are the same at each call or that nobody reads, structures in
+registers, more arguments than registers. No function writes down what it was given, because that
+would keep it alive: the generator writes the callers, and so it knows.
+
+A value is one of: int, float, bool, Char, str, Enum, Pointer, and a list of (member, value).
+"""
+import random
+from dataclasses import dataclass, field
+from typing import Any
+
+COLORS = {'kRed': 0, 'kGreen': 5, 'kNone': -3}
+WORDS = ['ab', 'rope', 'seven', 'a long text with blanks', 'x']
+NAMESAKES = ['helper', 'parse', 'init', 'usage']
+
+
+class Char(str):
+    """One character, and not a text of one."""
+
+
+class Enum(str):
+    """An enumerator's name."""
+
+
+class Pointer(int):
+    """An address that nobody reads from."""
+
+
+ADDRESS = 'any address'  # the value of `this`
+
+
+def whole(low, high):
+    return lambda rng: rng.choice([rng.randint(low, high), low, high, rng.randint(0, 99)])
+
+
+def quarter(rng):
+    return rng.randint(-4000, 4000) / 4
+
+
+# The scalar types: C's name, and what makes a value.
+SCALARS = {
+    'int': whole(-2**31 + 1, 2**31 - 1), 'unsigned': whole(0, 2**32 - 1),
+    'short': whole(-2**15, 2**15 - 1), 'unsigned short': whole(0, 2**16 - 1),
+    'signed char': whole(-128, 127), 'unsigned char': whole(0, 255),
+    'long': whole(-2**63 + 1, 2**63 - 1), 'unsigned long': whole(0, 2**64 - 1),
+    'bool': lambda rng: rng.random() < 0.5, 'char': lambda rng: Char(rng.choice('abcxyz')),
+    'float': quarter, 'double': quarter, 'enum color': lambda rng: Enum(rng.choice(list(COLORS))),
+    'const char *': lambda rng: rng.choice(WORDS),
+    'void *': lambda rng: Pointer(rng.randint(1, 2**40)),
+}
+IN_STRUCTS = [name for name in SCALARS if '*' not in name]
+
+
+def literal(value):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Char):
+        return f"'{value}'"
+    if isinstance(value, Enum):
+        return value
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, Pointer):
+        return f'(void *){hex(value)}'
+    if isinstance(value, int) and abs(value) >= 2**31:
+        return f'{value}L' if value < 2**63 else f'{value}UL'
+    return str(value)
+
+
+@dataclass
+class Struct:
+    name: str
+    members: list  # (type, name)
+
+    def declared(self):
+        inside = ' '.join(f'{type_} {name};' for type_, name in self.members)
+        return f'struct {self.name} {{ {inside} }};'
+
+
+@dataclass
+class Parameter:
+    type: Any  # a name of SCALARS, or a Struct
+    name: str
+    uses: list = field(default_factory=list)  # expressions that the function's body reads
+    constant: Any = None                      # the value at all calls
+
+    def type_name(self):
+        return f'struct {self.type.name}' if isinstance(self.type, Struct) else self.type
+
+
+@dataclass
+class Function:
+    name: str          # as a person writes it
+    number: int
+    file: int
+    is_static: bool
+    parameters: list
+    result: Any        # None: void
+    result_value: Any = None
+    is_old_style: bool = False
+    owner: str = ''    # a class of C++
+    is_template: bool = False
+    calls: list = field(default_factory=list)  # lists of values
+    # Whether each caller reads all of the result, and none could know it beforehand.
+    result_is_read: bool = True
+
+
+@dataclass
+class Program:
+    files: dict      # name -> text
+    truth: dict      # name -> [(values, function)]: its calls, in their order
+
+
+class Maker:
+    def __init__(self, seed, language):
+        self.rng = random.Random(seed)
+        self.language = language
+        self.structs = [self.struct(i) for i in range(4)]
+        self.sources = 0
+        self.functions = [self.function(i) for i in range(self.rng.randint(8, 16))]
+
+    def struct(self, number):
+        members, size = [], 0
+        for i in range(self.rng.randint(1, 6)):
+            members.append((self.rng.choice(IN_STRUCTS), f'm{i}'))
+        return Struct(f'S{number}', members)
+
+    def value(self, type_):
+        if isinstance(type_, Struct):
+            return [(name, self.value(member)) for member, name in type_.members]
+        return SCALARS[type_](self.rng)
+
+    def read_of(self, type_, name, likely=0.5):
+        """Expressions that read a value: of a structure, some of its members."""
+        if isinstance(type_, Struct):
+            picked = [m for m in type_.members if self.rng.random() < likely]
+            return [use for member, m in picked for use in self.read_of(member, f'{name}.{m}')]
+        return [f'{name}[0]' if type_ == 'const char *' else f'(long){name}']
+
+    def any_type(self):
+        return self.rng.choice(self.structs if self.rng.random() < 0.25 else list(SCALARS))
+
+    def function(self, number):
+        rng = self.rng
+        is_static = rng.random() < 0.7
+        name = f'f{number}'
+        f = Function(name, number, rng.randint(0, 1), is_static, [],
+                     None if rng.random() < 0.25 else self.any_type())
+        taken = [g.name for g in getattr(self, 'functions_so_far', []) if g.file == f.file]
+        if is_static and rng.random() < 0.4:
+            f.name = rng.choice([n for n in NAMESAKES if n not in taken] or [name])
+        self.functions_so_far = getattr(self, 'functions_so_far', []) + [f]
+        for i in range(rng.choice([0, 1, 2, 3, 3, 4, 5, 7, 11])):
+            p = Parameter(self.any_type(), f'p{i}')
+            if rng.random() < 0.6:
+                p.uses = self.read_of(p.type, p.name)
+            if rng.random() < 0.3:
+                p.constant = self.value(p.type)
+            f.parameters.append(p)
+        if f.result is not None:
+            f.result_value = self.value(f.result)
+        if self.language == 'c':
+            f.is_old_style = rng.random() < 0.1 and f.parameters != []
+        f.calls = [[self.value(p.type) if p.constant is None else p.constant for p in f.parameters]
+                   for _ in range(rng.choice([0, 1, 2, 3, 3]) )]
+        return f
+
+    def source(self, lines, type_, value):
+        """An expression whose value only the running program knows."""
+        if isinstance(type_, Struct):
+            inside = [self.source(lines, member, v) for (member, _), (_, v)
+                      in zip(type_.members, value)]
+            return self.made(type_, inside)
+        self.sources += 1
+        lines.append(f'static {type_} volatile v{self.sources} = {literal(value)};')
+        return f'v{self.sources}'
+
+    def made(self, type_, inside):
+        begin = type_.name if self.language == 'c++' else f'(struct {type_.name})'
+        return f'{begin}{{ {", ".join(inside)} }}'
+
+    def constant(self, type_, value):
+        if isinstance(type_, Struct):
+            return self.made(type_, [f'({member}){literal(v)}' for (member, _), (_, v)
+                                     in zip(type_.members, value)])
+        return literal(value)
+
+    def definition(self, f, lines):
+        result = 'void' if f.result is None else (
+            f'struct {f.result.name}' if isinstance(f.result, Struct) else f.result)
+        head = ('static ' if f.is_static else '') + f'__attribute__((noinline)) {result} {f.name}'
+        typed = [f'{p.type_name()} {p.name}' for p in f.parameters]
+        body = [f'sink = {f.number + 1000};']
+        body += [f'sink = {use};' for p in f.parameters for use in p.uses]
+        if f.result is not None:
+            is_constant = self.rng.random() < 0.3
+            make = self.constant if is_constant else lambda *what: self.source(lines, *what)
+            f.result_is_read = not is_constant
+            body.append(f'return {make(f.result, f.result_value)};')
+        if f.is_old_style:
+            lines.append(f'{head}({", ".join(p.name for p in f.parameters)}) '
+                         + ' '.join(t + ';' for t in typed))
+        else:
+            lines.append(f'{head}({", ".join(typed) or "void"})')
+        lines.append('{ ' + ' '.join(body) + ' }')
+
+    def call(self, f, values, lines):
+        arguments = [self.constant(p.type, v) if p.constant is not None else
+                     self.source(lines, p.type, v) for p, v in zip(f.parameters, values)]
+        text = f'{f.name}({", ".join(arguments)});'
+        is_read = f.result is not None and self.rng.random() < 0.6
+        if not is_read:
+            f.result_is_read = False
+        else:
+            uses = self.read_of(f.result, 'r', likely=1)
+            kind = f'struct {f.result.name}' if isinstance(f.result, Struct) else f.result
+            text = f'{{ {kind} r = {text} ' + ' '.join(f'sink = {use};' for use in uses) + ' }'
+        return '  ' + text
+
+    def program(self):
+        suffix = 'cc' if self.language == 'c++' else 'c'
+        files = {'t.h': '\n'.join(
+            ['#include <stdbool.h>', 'extern volatile long sink;',
+             'enum color { %s };' % ', '.join(f'{k} = {v}' for k, v in COLORS.items())]
+            + [s.declared() for s in self.structs]) + '\n'}
+        truth = {}
+        for number, file in enumerate('ab'):
+            mine = [f for f in self.functions if f.file == number]
+            lines, calls = ['#include "t.h"'], []
+            for f in mine:
+                self.definition(f, lines)
+            order = [(f, values) for f in mine for values in f.calls]
+            self.rng.shuffle(order)
+            for f, values in order:
+                calls.append(self.call(f, values, lines))
+                truth.setdefault(f.name, []).append((values, f))
+            for f in mine:
+                truth.setdefault(f.name, [])
+            files[f'{file}.{suffix}'] = '\n'.join(
+                lines + [f'void drive_{file}(void)', '{', *calls, '}']) + '\n'
+        files[f'main.{suffix}'] = ('#include "t.h"\nvolatile long sink;\nvoid drive_a(void);\n'
+                                   'void drive_b(void);\nint main(void)\n{\n  drive_a();\n'
+                                   '  drive_b();\n}\n')
+        return Program(files, truth)
