@@ -101,11 +101,15 @@ class Function:
     result: Any        # None: void
     result_value: Any = None
     is_old_style: bool = False
-    owner: str = ''    # a class of C++
-    is_template: bool = False
+    kind: str = 'function'  # or of C++: template, method, constructor (of a class with a virtual base)
     calls: list = field(default_factory=list)  # lists of values
     # Whether each caller reads all of the result, and none could know it beforehand.
     result_is_read: bool = True
+
+
+    def all_parameters(self):
+        hidden = [Parameter('', 'this')] if self.kind in ('method', 'constructor') else []
+        return hidden + self.parameters
 
 
 @dataclass
@@ -153,6 +157,14 @@ class Maker:
         if is_static and rng.random() < 0.4:
             f.name = rng.choice([n for n in NAMESAKES if n not in taken] or [name])
         self.functions_so_far = getattr(self, 'functions_so_far', []) + [f]
+        if self.language == 'c++':
+            f.kind = rng.choice(['function', 'function', 'template', 'method', 'constructor'])
+        if f.kind in ('method', 'constructor'):
+            f.name, f.is_static = f'C{number}::{name}', False
+        elif f.kind == 'template':
+            f.name = name
+        if f.kind == 'constructor':
+            f.name, f.result = f'C{number}::C{number}', None
         for i in range(rng.choice([0, 1, 2, 3, 3, 4, 5, 7, 11])):
             p = Parameter(self.any_type(), f'p{i}')
             if rng.random() < 0.6:
@@ -193,6 +205,16 @@ class Maker:
             f'struct {f.result.name}' if isinstance(f.result, Struct) else f.result)
         head = ('static ' if f.is_static else '') + f'__attribute__((noinline)) {result} {f.name}'
         typed = [f'{p.type_name()} {p.name}' for p in f.parameters]
+        if f.kind == 'template':
+            head = 'template <typename T> ' + head
+            if typed:
+                typed[0] = 'T p0'
+        elif f.kind != 'function':
+            base, own = ('', result) if f.kind == 'method' else (' : virtual Base', '')
+            owner, short = f.name.split('::')
+            head = f'{own} {f.name}'
+            inside = f'__attribute__((noinline)) {own} {short}({", ".join(typed)});'
+            lines.append(f'struct {owner}{base} {{ {inside} }};')
         body = [f'sink = {f.number + 1000};']
         body += [f'sink = {use};' for p in f.parameters for use in p.uses]
         if f.result is not None:
@@ -210,7 +232,15 @@ class Maker:
     def call(self, f, values, lines):
         arguments = [self.constant(p.type, v) if p.constant is not None else
                      self.source(lines, p.type, v) for p, v in zip(f.parameters, values)]
-        text = f'{f.name}({", ".join(arguments)});'
+        text = f'({", ".join(arguments)});'
+        if f.kind == 'constructor':
+            return self.construct(f, text if arguments else ';', lines)
+        if f.kind == 'method':
+            text = f'{f.name.split("::")[0]}().{f.name.split("::")[1]}{text}'
+        elif f.kind == 'template':
+            text = f'{f.name}<{f.parameters[0].type_name() if f.parameters else "int"}>{text}'
+        else:
+            text = f.name + text
         is_read = f.result is not None and self.rng.random() < 0.6
         if not is_read:
             f.result_is_read = False
@@ -220,12 +250,23 @@ class Maker:
             text = f'{{ {kind} r = {text} ' + ' '.join(f'sink = {use};' for use in uses) + ' }'
         return '  ' + text
 
+    def construct(self, f, arguments, lines):
+        """Constructs an object, or one of a class that is derived from its class."""
+        owner = f.name.split('::')[0]
+        if self.rng.random() < 0.5:
+            return f'  {{ {owner} object{arguments} }}'
+        self.sources += 1
+        given = arguments.rstrip(';') or '()'
+        lines.append(f'struct D{self.sources} : {owner} {{ D{self.sources}() : {owner}{given} {{}} }};')
+        return f'  {{ D{self.sources} object; }}'
+
     def program(self):
         suffix = 'cc' if self.language == 'c++' else 'c'
         files = {'t.h': '\n'.join(
             ['#include <stdbool.h>', 'extern volatile long sink;',
              'enum color { %s };' % ', '.join(f'{k} = {v}' for k, v in COLORS.items())]
-            + [s.declared() for s in self.structs]) + '\n'}
+            + [s.declared() for s in self.structs]
+            + ['struct Base { long base = 1; };'] * (self.language == 'c++')) + '\n'}
         truth = {}
         for number, file in enumerate('ab'):
             mine = [f for f in self.functions if f.file == number]
@@ -236,7 +277,8 @@ class Maker:
             self.rng.shuffle(order)
             for f, values in order:
                 calls.append(self.call(f, values, lines))
-                truth.setdefault(f.name, []).append((values, f))
+                hidden = [ADDRESS] * (len(f.all_parameters()) - len(values))
+                truth.setdefault(f.name, []).append((hidden + values, f))
             for f in mine:
                 truth.setdefault(f.name, [])
             files[f'{file}.{suffix}'] = '\n'.join(
