@@ -37,20 +37,14 @@ void TopProcesses::choose(Member* member) const {
   member->profile->choose(request_.functions, request_.not_functions);
 }
 
-// The names come first: what the table begins at is told by them.
 Status TopProcesses::begin(Member* member) const {
   member->profile->set_self_time(self_time_);
   PB_TRY(member->profile->start());
-  if (!member->has_names) {
-    Result<std::string> names = member->profile->function_names();
-    if (names.ok()) member->table.set_names(*names);
-    member->has_names = true;
-  }
   return rebase(member);
 }
 
 Status TopProcesses::rebase(Member* member) {
-  PB_ASSIGN(std::vector<std::string> base, member->profile->look());
+  PB_ASSIGN(std::string base, member->profile->look());
   member->started_ns = member->looked_ns = monotonic_ns();
   member->table.reset(member->started_ns, base);
   return {};
@@ -127,11 +121,11 @@ int TopProcesses::descriptor() const {
 
 void TopProcesses::before_exec() {
   if (!current_) return;
-  Result<std::vector<std::string>> texts = current_->profile->look();
-  if (!texts.ok()) return;  // of two threads that execute at once the first one may be through
+  Result<std::string> text = current_->profile->look();
+  if (!text.ok()) return;  // of two threads that execute at once the first one may be through
   was_looked_at_ = true;
   current_->looked_ns = monotonic_ns();
-  current_->table.look(current_->looked_ns, *texts);
+  current_->table.look(current_->looked_ns, *text);
 }
 
 // The first one stays, as it has CMD.
@@ -204,26 +198,26 @@ void TopProcesses::add_loss(const Member& member, const std::string& text) {
 
 void TopProcesses::note_end(Member* member) {
   member->has_ended = true;
-  const std::vector<std::string> texts = TopProfile::last_look(member->program.directory);
-  member->has_left_counts = !texts.empty();
+  const std::optional<std::string> text = TopProfile::last_look(member->program.directory);
+  member->has_left_counts = text.has_value();
   const uint64_t now_ns = monotonic_ns();
   if (member->has_left_counts) {
     member->looked_ns = now_ns;
-    member->table.look(now_ns, texts);
+    member->table.look(now_ns, *text);
   } else if (!child()) {
     add_loss(*member, lost_at_end_text(int64_t((now_ns - member->looked_ns) / 1000000)));
   }
   leave(member);
 }
 
-void TopProcesses::take_look(Member* member, const Result<std::vector<std::string>>& texts) {
+void TopProcesses::take_look(Member* member, const Result<std::string>& text) {
   if (member->has_ended) return member->table.stay(monotonic_ns());
   const uint64_t now_ns = monotonic_ns();
   const TracedChild* const child = this->child();
-  if (texts.ok()) {
+  if (text.ok()) {
     member->is_silent = false;
     member->looked_ns = now_ns;
-    return member->table.look(now_ns, texts.value());
+    return member->table.look(now_ns, text.value());
   }
   // CMD leaves its counts until it has exited.
   if (child ? child->exited() : member->program.ended()) return note_end(member);
@@ -234,7 +228,7 @@ void TopProcesses::take_look(Member* member, const Result<std::vector<std::strin
 
 // Those that do not answer are waited for together, for a second.
 void TopProcesses::look() {
-  std::vector<Result<std::vector<std::string>>> texts(members_.size(), sys_error("look", ESRCH));
+  std::vector<Result<std::string>> texts(members_.size(), sys_error("look", ESRCH));
   const int64_t until_ms = is_several() ? monotonic_ms() + kMostWaitMs : 0;
   side_by_side(members_.size(), [&](size_t i) {
     Member& member = *members_[i];

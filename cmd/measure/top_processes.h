@@ -76,7 +76,7 @@ class TopProcesses : public ExecListener {
     std::unique_ptr<TopProfile> profile;  // it goes before the program's connection
     TopTable table;
     uint64_t started_ns = 0, looked_ns = 0;
-    bool has_names = false, is_silent = false;
+    bool is_silent = false;
     bool has_ended = false, has_left_counts = false;  // those of its end
     double seconds() const { return double(looked_ns - started_ns) / 1e9; }
   };
@@ -105,7 +105,7 @@ class TopProcesses : public ExecListener {
   Status begin(Member* member) const;
   static Status rebase(Member* member);
   Status add(const RunningProcess& process);
-  void take_look(Member* member, const Result<std::vector<std::string>>& texts);
+  void take_look(Member* member, const Result<std::string>& text);
   void note_end(Member* member);
   void add_loss(const Member& member, const std::string& text);
   static void leave(Member* member);

@@ -2,7 +2,6 @@
 #include "cmd/measure/top_profile.h"
 
 #include <cerrno>
-#include <filesystem>
 
 #include "base/foreign_file.h"
 #include "cmd/target/apply_request.h"
@@ -12,7 +11,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kSwitch[] = "function_profile_enabled", kTracers[] = "function_tracers";
-constexpr char kStatistics[] = "trace_stat";
+constexpr char kCounts[] = "debug/profile", kLastCounts[] = "/trace_stat/profile";
 constexpr char kProfiler[] = "trace_profile", kGraphTime[] = "options/graph-time";
 
 }  // namespace
@@ -85,34 +84,12 @@ Status TopProfile::set_up() {
   return client_.write_all(kTracers, default_tracer_ + "\n", true);
 }
 
-Result<std::vector<std::string>> TopProfile::look() {
-  // That of threads without restartable sequences comes with their first call.
-  PB_ASSIGN(std::vector<std::string> files, client_.list(kStatistics));
-  std::vector<std::string> texts;
-  for (const std::string& file : files) {
-    if (!file.starts_with("function")) continue;
-    PB_ASSIGN(std::string text,
-              client_.read_all(std::string(kStatistics) + "/" + file, serve::kMostFunctions));
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
+Result<std::string> TopProfile::look() { return client_.read_all(kCounts, serve::kMostFunctions); }
 
-std::vector<std::string> TopProfile::last_look(const std::string& process_directory) {
-  std::vector<std::string> texts;
-  std::error_code none;
-  for (const auto& file :
-       std::filesystem::directory_iterator(process_directory + "/" + kStatistics, none)) {
-    Result<std::string> text = read_in_root(
-        process_directory, std::string("/") + kStatistics + "/" + file.path().filename().string(),
-        kMostForeignText);
-    if (text.ok()) texts.push_back(std::move(*text));
-  }
-  return texts;
-}
-
-Result<std::string> TopProfile::function_names() {
-  return client_.read_all("available_filter_functions", serve::kMostFunctions);
+std::optional<std::string> TopProfile::last_look(const std::string& process_directory) {
+  Result<std::string> text = read_in_root(process_directory, kLastCounts, kMostForeignText);
+  if (!text.ok()) return std::nullopt;
+  return std::move(*text);
 }
 
 }  // namespace patchbay::cmd

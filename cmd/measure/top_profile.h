@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,11 @@ class TopProfile {
   void set_patience(int wait_ms) { wait_ms_ = wait_ms; }
   // Counts from 0, from here on. It may be called again.
   Status start();
-  // trace_stat/function0 … of all CPUs.
-  Result<std::vector<std::string>> look();
-  // The same of a program that has ended by exit() or a return from main(). It has left the texts
-  // in its directory DIR/PID. Empty when it ended otherwise.
-  static std::vector<std::string> last_look(const std::string& process_directory);
-  Result<std::string> function_names();
+  // debug/profile.
+  Result<std::string> look();
+  // The same of a program that has ended by exit() or a return from main(). It has left the text
+  // in its directory DIR/PID. Nothing when it ended otherwise.
+  static std::optional<std::string> last_look(const std::string& process_directory);
 
  private:
   Status remember();

@@ -14,17 +14,6 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr size_t kNameColumn = 2, kNameLength = 30;
-
-// The next word of a text, which loses it.
-std::string_view take_word(std::string_view* text) {
-  size_t start = std::min(text->find_first_not_of(' '), text->size());
-  text->remove_prefix(start);
-  std::string_view word = text->substr(0, std::min(text->find(' '), text->size()));
-  text->remove_prefix(word.size());
-  return word;
-}
-
 uint64_t average(const TopCounts& counts) {
   return counts.calls ? counts.time_ns / counts.calls : 0;
 }
@@ -37,7 +26,8 @@ bool goes_before(const TopRow& a, const TopRow& b, const TopView& view) {
   if (view.sort == TopSort::kAverage) left = average(x), right = average(y);
   // Without times: by calls.
   if (left == right && view.sort != TopSort::kName) left = x.calls, right = y.calls;
-  return left != right ? left > right : a.name < b.name;
+  if (left != right) return left > right;
+  return a.name != b.name ? a.name < b.name : a.place < b.place;
 }
 
 bool is_shown(const TopView& view, const std::string& name) {
@@ -47,38 +37,12 @@ bool is_shown(const TopView& view, const std::string& name) {
 
 }  // namespace
 
-bool parse_stat_line(std::string_view line, std::string* name, TopCounts* counts) {
-  if (line.size() < kNameColumn + kNameLength || !line.starts_with("  ")) return false;
-  *name = trim(line.substr(kNameColumn, kNameLength), " ");
-  line.remove_prefix(kNameColumn + kNameLength);
+bool parse_profile_line(std::string_view line, std::string_view* function, TopCounts* counts) {
   *counts = {};
-  if (name->empty() || !to_number(take_word(&line), &counts->calls)) return false;
-  std::string_view time = take_word(&line);
-  if (time.empty()) return true;
-  double us = 0;
-  if (!to_number(time, &us) || !(us >= 0 && us < 1e15) || take_word(&line) != "us") return false;
-  counts->time_ns = uint64_t(us * 1000 + 0.5);
-  return true;
-}
-
-void TopTable::set_names(std::string_view text) {
-  while (!text.empty()) {
-    std::string_view line = cut_at(&text, '\n');
-    if (line.ends_with(']')) line = line.substr(0, line.rfind(" ["));
-    if (line.size() <= kNameLength) continue;
-    std::string key(trim(line.substr(0, kNameLength), " "));
-    auto [found, is_new] = names_.try_emplace(key, line);
-    if (!is_new && found->second != line) found->second.clear();
-  }
-}
-
-std::string TopTable::full_name(std::string_view cut) const {
-  auto found = names_.find(std::string(cut));
-  std::string name;
-  append_escaped(&name, found == names_.end() || found->second.empty()
-                            ? cut
-                            : std::string_view(found->second));
-  return name;
+  if (!to_number(cut_at(&line, ' '), &counts->calls)) return false;
+  if (!to_number(cut_at(&line, ' '), &counts->time_ns)) return false;
+  *function = line;
+  return line.find(' ') != line.npos && line.find(' ') > 0;
 }
 
 void TopTable::begin_recent() {
@@ -91,9 +55,9 @@ void TopTable::begin_look(uint64_t now_ns) {
   now_ns_ = now_ns;
 }
 
-void TopTable::look(uint64_t now_ns, const std::vector<std::string>& trace_stats) {
+void TopTable::look(uint64_t now_ns, std::string_view profile) {
   begin_look(now_ns);
-  for (const std::string& text : trace_stats) add(text);
+  add(profile);
   subtract_base();
 }
 
@@ -123,21 +87,22 @@ void TopTable::subtract_base() {
 }
 
 void TopTable::add(std::string_view text) {
-  std::string name;
+  std::string_view function;
   TopCounts counts;
   while (!text.empty()) {
-    std::string_view line = cut_at(&text, '\n');
-    if (!parse_stat_line(line, &name, &counts)) continue;
-    TopCounts& sum = now_[full_name(name)];
+    if (!parse_profile_line(cut_at(&text, '\n'), &function, &counts)) continue;
+    std::string key;
+    append_escaped(&key, function);
+    TopCounts& sum = now_[key];
     sum.calls += counts.calls;
     sum.time_ns += counts.time_ns;
   }
 }
 
-void TopTable::reset(uint64_t now_ns, const std::vector<std::string>& trace_stats) {
+void TopTable::reset(uint64_t now_ns, std::string_view profile) {
   now_.clear();
   before_.clear();
-  for (const std::string& text : trace_stats) add(text);
+  add(profile);
   base_ = std::move(now_);
   now_.clear();
   now_ns_ = before_ns_ = now_ns;
@@ -177,16 +142,21 @@ TopCounts TopTable::recent() const {
 // Counts that went back were set to 0 by somebody else: all of them are recent.
 std::vector<TopRow> TopTable::rows(const TopView& view) const {
   std::vector<TopRow> rows;
-  for (const auto& [name, counts] : now_) {
+  std::map<std::string, size_t> nr_of_name;
+  for (const auto& [function, counts] : now_) {
+    const size_t blank = function.find(' ');
+    const std::string name = function.substr(0, blank);
+    nr_of_name[name]++;
     if (!is_shown(view, name)) continue;
-    TopRow& row = rows.emplace_back(TopRow{name, counts, counts});
-    auto old = before_.find(name);
+    TopRow& row = rows.emplace_back(TopRow{name, function.substr(blank + 1), true, counts, counts});
+    auto old = before_.find(function);
     if (old == before_.end() || old->second.calls > counts.calls ||
         old->second.time_ns > counts.time_ns)
       continue;
     row.recent.calls -= old->second.calls;
     row.recent.time_ns -= old->second.time_ns;
   }
+  for (TopRow& row : rows) row.is_unique = nr_of_name[row.name] == 1;
   std::sort(rows.begin(), rows.end(),
             [&](const TopRow& a, const TopRow& b) { return goes_before(a, b, view); });
   return rows;
@@ -211,7 +181,7 @@ std::string top_text(const TopTable& table, const TopView& view, size_t first, s
                   time_text(row.all.time_ns).c_str(),
                   seconds > 0 ? double(row.recent.time_ns) / seconds / 1e7 : 0.0,
                   time_text(average(row.all)).c_str());
-    std::string whole = line + row.name;
+    std::string whole = line + row.name + (row.is_unique ? "" : " [" + row.place + "]");
     size_t end = std::min(whole.size(), columns);
     while (end < whole.size() && (static_cast<unsigned char>(whole[end]) & 0xc0) == 0x80) end--;
     text += whole.substr(0, end) + "\n";
@@ -224,7 +194,7 @@ std::string top_rows_json(const TopTable& table, const TopView& view, size_t row
   for (const TopRow& row : table.rows(view)) {
     if (rows-- == 0) break;
     json += json.size() > 1 ? ", " : "";
-    json += "{\"function\": " + json_quote(row.name) +
+    json += "{\"function\": " + json_quote(row.name) + ", \"place\": " + json_quote(row.place) +
             ", \"calls\": " + std::to_string(row.all.calls) +
             ", \"time_ns\": " + std::to_string(row.all.time_ns) +
             ", \"average_ns\": " + std::to_string(average(row.all)) +

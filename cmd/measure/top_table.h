@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// What `patchbay top` shows: the sums of the tables trace_stat/function0, function1 …, less what
-// they were at the start.
+// What `patchbay top` shows: the counts of debug/profile, less what they were at the start. Two
+// functions of one name are two rows.
 //
-//     Function                               Hit    Time            Avg             s^2
-//     --------                               ---    ----            ---             ---
-//     parse                                   12    28.400 us       2.366 us        0.100 us
+//     HITS TIME_NS NAME FILE@0xOFFSET
+//     12 28400 parse libshop.so.1@0x1a40
 #pragma once
 
 #include <cstdint>
@@ -25,6 +24,8 @@ struct TopCounts {
 
 struct TopRow {
   std::string name;
+  std::string place;      // "libshop.so.1@0x1a40", which names it, too
+  bool is_unique = true;  // no other row has its name
   TopCounts all, recent;  // since the start; since the last look
 };
 
@@ -37,16 +38,11 @@ struct TopView {
 
 class TopTable {
  public:
-  // trace_stat cuts names to 30 bytes. The lines of available_filter_functions give the whole name
-  // back, where only one begins so.
-  void set_names(std::string_view available_filter_functions);
-
   // The counts begin at these, at the time `now_ns`.
-  void reset(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats = {});
+  void reset(uint64_t now_ns, std::string_view untrusted_profile = {});
   // They begin at those of the last look: of a process that cannot be asked.
   void restart(uint64_t now_ns);
-  // One look at all CPUs.
-  void look(uint64_t now_ns, const std::vector<std::string>& untrusted_trace_stats);
+  void look(uint64_t now_ns, std::string_view untrusted_profile);
   // The same of several processes: the sums of their tables.
   void look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables);
   // Nobody can be asked: the counts are those of the look before.
@@ -60,24 +56,21 @@ class TopTable {
   std::vector<TopRow> rows(const TopView& view) const;
 
  private:
-  std::string full_name(std::string_view cut) const;
   void begin_look(uint64_t now_ns);
-  void add(std::string_view trace_stat);
+  void add(std::string_view profile);
   void subtract_base();
-  std::map<std::string, std::string> names_;  // of 30 bytes: the whole one; "": several
-  std::map<std::string, TopCounts> now_, before_, base_;
+  std::map<std::string, TopCounts> now_, before_, base_;  // by "NAME FILE@0xOFFSET"
   uint64_t now_ns_ = 0, before_ns_ = 0;
 };
 
-// One line of trace_stat; false for the head and for what cannot be understood. Without times (only
-// hits) time_ns is 0.
-bool parse_stat_line(std::string_view line, std::string* name, TopCounts* counts);
+// One line of debug/profile. False: it is none. The function is "NAME FILE@0xOFFSET".
+bool parse_profile_line(std::string_view line, std::string_view* function, TopCounts* counts);
 
 std::string top_head(const TopView& view);
 // At most `rows` lines of at most `columns` bytes, from row `first` on.
 std::string top_text(const TopTable& table, const TopView& view, size_t first, size_t rows,
                      size_t columns);
-// "[{"function": "parse", "calls": 12, …}, …]", at most `rows` of them.
+// "[{"function": "parse", "place": "libshop.so.1@0x1a40", "calls": 12, …}, …]", at most `rows`.
 std::string top_rows_json(const TopTable& table, const TopView& view, size_t rows);
 
 }  // namespace patchbay::cmd

@@ -6,51 +6,37 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr char kHead[] =
-    "  Function                               Hit    Time            Avg             s^2\n"
-    "  --------                               ---    ----            ---             ---\n";
-
-TEST(ParseStatLine, LinesOfTraceStat) {
+TEST(ParseProfileLine, LinesOfDebugProfile) {
   const struct {
-    const char *line, *name;
+    const char *line, *function;
     uint64_t calls, ns;  // calls 0: refused
   } table[] = {
-      {"  parse                                   12    28.400 us       2.366 us        0.100 us",
-       "parse", 12, 28400},
-      {"  operator new                            12    28.400 us       2.366 us        0.100 us",
-       "operator new", 12, 28400},
-      {"  a_name_that_is_cut_at_30_charac 1234567890    1.000 us        0.0 us", "", 0, 0},
-      {"  a_name_that_is_cut_at_30_chara  1234567890    1.000 us        0.0 us",
-       "a_name_that_is_cut_at_30_chara", 1234567890, 1000},
-      {"  a_name_that_is_cut_at_30_chara  123456789012    1.000 us        0.0 us",
-       "a_name_that_is_cut_at_30_chara", 123456789012, 1000},
-      {"  only_hits                                7", "only_hits", 7, 0},
-      {"  Function                               Hit    Time            Avg", "", 0, 0},
-      {"  --------                               ---    ----            ---", "", 0, 0},
-      {"  parse                                   12    28.400 ms", "", 0, 0},
-      {"  parse                                   12    -8.400 us", "", 0, 0},
-      {"  parse                                   12    nan us", "", 0, 0},
-      {"  parse 12 28.400 us", "", 0, 0},
+      {"12 28400 parse shop@0x1139", "parse shop@0x1139", 12, 28400},
+      {"123456789012 0 ns::f a file@0x1", "ns::f a file@0x1", 123456789012, 0},
+      {"12 28400 parse", "", 0, 0},
+      {"12 28400  shop@0x1139", "", 0, 0},
+      {"12 -28400 parse shop@0x1139", "", 0, 0},
+      {"12 2.4 parse shop@0x1139", "", 0, 0},
+      {"parse 12 28400", "", 0, 0},
+      {"12", "", 0, 0},
       {"", "", 0, 0},
-      {"                                          12    28.400 us", "", 0, 0},
   };
   for (const auto& row : table) {
-    std::string name;
+    std::string_view function;
     TopCounts counts;
-    bool ok = parse_stat_line(row.line, &name, &counts);
+    const bool ok = parse_profile_line(row.line, &function, &counts);
     EXPECT_EQ(ok, row.calls != 0) << row.line;
     if (!ok || row.calls == 0) continue;
-    EXPECT_EQ(name, row.name);
+    EXPECT_EQ(function, row.function);
     EXPECT_EQ(counts.calls, row.calls) << row.line;
     EXPECT_EQ(counts.time_ns, row.ns) << row.line;
   }
 }
 
-std::string line(const char* name, unsigned calls, double us) {
-  char text[128];
-  std::snprintf(text, sizeof text, "  %-30.30s  %10u    %.3f us       %.3f us        0.000 us\n",
-                name, calls, us, us / calls);
-  return text;
+std::string line(const std::string& name, unsigned calls, double us,
+                 const std::string& place = "shop@0x10") {
+  return std::to_string(calls) + " " + std::to_string(uint64_t(us * 1000)) + " " + name + " " +
+         place + "\n";
 }
 
 // "name calls/recent calls" a row
@@ -62,50 +48,50 @@ std::string show(const TopTable& table, const TopView& view) {
   return text;
 }
 
-TEST(TopTable, AddsCpusAndSorts) {
+TEST(TopTable, Sorts) {
   TopTable table;
   table.reset(1000000000);
-  table.look(2000000000, {kHead + line("a", 10, 5), kHead + line("b", 3, 90) + line("a", 5, 5)});
+  table.look(2000000000, line("a", 10, 5) + line("b", 3, 90) + line("a", 5, 5));
   EXPECT_EQ(show(table, {}), "b 3/3 a 15/15 ");
   EXPECT_EQ(show(table, {TopSort::kCalls}), "a 15/15 b 3/3 ");
   EXPECT_EQ(show(table, {TopSort::kAverage}), "b 3/3 a 15/15 ");
   EXPECT_EQ(show(table, {TopSort::kName}), "a 15/15 b 3/3 ");
   table.begin_recent();
-  table.look(3000000000, {line("b", 4, 91) + line("a", 35, 20)});
+  table.look(3000000000, line("b", 4, 91) + line("a", 35, 20));
   EXPECT_EQ(show(table, {}), "b 4/1 a 35/20 ");
   EXPECT_EQ(show(table, {TopSort::kTime, true}), "a 35/20 b 4/1 ");
-  table.look(4000000000, {line("b", 6, 92) + line("a", 36, 20)});  // since the look before
+  table.look(4000000000, line("b", 6, 92) + line("a", 36, 20));  // since the look before
   EXPECT_EQ(show(table, {}), "b 6/3 a 36/21 ");
   EXPECT_EQ(table.recent_seconds(), 2);
   table.begin_recent();
-  table.look(5000000000, {line("b", 1, 1)});  // somebody has set the counts to 0
+  table.look(5000000000, line("b", 1, 1));  // somebody has set the counts to 0
   EXPECT_EQ(show(table, {}), "b 1/1 ");
 }
 
 TEST(TopTable, BeginsAtWhatWasThere) {
   TopTable table;
-  table.reset(0, {line("a", 10, 5) + line("quiet", 3, 3), line("b", 9, 9)});
+  table.reset(0, line("a", 10, 5) + line("quiet", 3, 3) + line("b", 9, 9));
   table.look(1000000000,
-             {line("a", 12, 6) + line("quiet", 3, 3) + line("new", 1, 1) + line("b", 2, 2)});
+             line("a", 12, 6) + line("quiet", 3, 3) + line("new", 1, 1) + line("b", 2, 2));
   EXPECT_EQ(show(table, {TopSort::kName}), "a 2/2 b 2/2 new 1/1 ");
 }
 
 TEST(TopTable, CountsThatSomebodyHasSetTo0BeginThere) {
   TopTable table;
-  table.reset(0, {line("a", 100, 50) + line("gone", 5, 5)});
-  table.look(1, {line("a", 30, 10)});
+  table.reset(0, line("a", 100, 50) + line("gone", 5, 5));
+  table.look(1, line("a", 30, 10));
   EXPECT_EQ(show(table, {}), "a 30/30 ");
-  table.look(2, {line("a", 130, 60) + line("gone", 7, 9)});  // above what they began at
+  table.look(2, line("a", 130, 60) + line("gone", 7, 9));  // above what they began at
   EXPECT_EQ(show(table, {}), "a 130/130 gone 7/7 ");
 }
 
 TEST(TopTable, BeginsAgainAtTheLastLook) {
   TopTable table;
-  table.reset(0, {line("a", 10, 5)});
-  table.look(1000000000, {line("a", 15, 9) + line("b", 2, 2)});
+  table.reset(0, line("a", 10, 5));
+  table.look(1000000000, line("a", 15, 9) + line("b", 2, 2));
   table.restart(2000000000);
   EXPECT_EQ(show(table, {}), "");
-  table.look(3000000000, {line("a", 16, 10) + line("b", 2, 2)});
+  table.look(3000000000, line("a", 16, 10) + line("b", 2, 2));
   EXPECT_EQ(show(table, {}), "a 1/1 ");
   EXPECT_EQ(table.recent_seconds(), 1);
 }
@@ -113,7 +99,7 @@ TEST(TopTable, BeginsAgainAtTheLastLook) {
 TEST(TopTable, NothingIsRecentOfAProcessThatHasEnded) {
   TopTable table, sum;
   table.reset(0);
-  table.look(1000000000, {line("a", 10, 5)});
+  table.look(1000000000, line("a", 10, 5));
   for (TopTable* one : {&table, &sum}) {
     sum.look_at(1000000000, {&table});
     EXPECT_EQ(show(*one, {}), "a 10/10 ");
@@ -127,17 +113,9 @@ TEST(TopTable, NothingIsRecentOfAProcessThatHasEnded) {
   }
 }
 
-TEST(TopTable, WhatWasThereHasItsWholeName) {
-  TopTable table;
-  table.set_names("shop::Catalogue::find_by_name_or_number [libshop]\n");
-  table.reset(0, {line("shop::Catalogue::find_by_name_or_number", 10, 5)});
-  table.look(1, {line("shop::Catalogue::find_by_name_or_number", 12, 6)});
-  EXPECT_EQ(show(table, {}), "shop::Catalogue::find_by_name_or_number 2/2 ");
-}
-
 TEST(TopTable, FiltersByPartOrGlob) {
   TopTable table;
-  table.look(1, {line("db_open", 1, 1) + line("db_close", 1, 1) + line("parse", 1, 1)});
+  table.look(1, line("db_open", 1, 1) + line("db_close", 1, 1) + line("parse", 1, 1));
   TopView view{TopSort::kName};
   view.filter = "db";
   EXPECT_EQ(show(table, view), "db_close 1/1 db_open 1/1 ");
@@ -145,22 +123,25 @@ TEST(TopTable, FiltersByPartOrGlob) {
   EXPECT_EQ(show(table, view), "db_close 1/1 parse 1/1 ");
 }
 
-TEST(TopTable, WholeNamesWhereOnlyOneFits) {
+TEST(TopTable, OneFunctionIsOneRow) {
   TopTable table;
-  table.set_names(
-      "short\nshop::Catalogue::find_by_name_or_number [libshop]\n"
-      "shop::Catalogue::remove_all_of_them_now\nshop::Catalogue::remove_all_of_them_later\n");
-  table.look(1, {line("short", 1, 1) + line("shop::Catalogue::find_by_name_or_number", 1, 1) +
-                 line("shop::Catalogue::remove_all_of_them_now", 1, 1)});
-  EXPECT_EQ(show(table, {TopSort::kName}),
-            "shop::Catalogue::find_by_name_or_number 1/1 shop::Catalogue::remove_all_of 1/1 "
-            "short 1/1 ");
+  table.reset(0);
+  const std::string head = "company::trading::orderbook::MatchingEngine::";
+  table.look(1000000000, line(head + "match", 100, 4) + line(head + "cancel", 10, 2, "shop@0x20") +
+                             line("init", 1, 1, "shop@0x30") + line("init", 2, 1, "shop@0x40"));
+  EXPECT_EQ(show(table, {TopSort::kCalls}),
+            head + "match 100/100 " + head + "cancel 10/10 init 2/2 init 1/1 ");
+  EXPECT_EQ(top_text(table, {TopSort::kCalls}, 2, 1, 200),
+            "          2          2    1.000 us    0.0%    0.500 us  init [shop@0x40]\n");
+  const std::string json = top_rows_json(table, {TopSort::kCalls}, 1);
+  const std::string object = "[{\"function\": \"" + head + "match\", \"place\": \"shop@0x10\", ";
+  EXPECT_TRUE(json.starts_with(object)) << json;
 }
 
 TEST(TopText, LinesAreCutToTheScreen) {
   TopTable table;
   table.reset(0);
-  table.look(1000000000, {line("one\033[2J", 2, 4) + line("two", 1, 1000)});
+  table.look(1000000000, line("one\033[2J", 2, 4) + line("two", 1, 1000));
   EXPECT_EQ(top_text(table, {}, 0, 10, 200),
             "          1          1    1.000 ms    0.1%    1.000 ms  two\n"
             "          2          2    4.000 us    0.0%    2.000 us  one\\x1b[2J\n");

@@ -232,21 +232,18 @@ Status AgentSeries::look_at_profiles(const SeriesBounds& bounds) {
 
 Status AgentSeries::look_at_functions(const SeriesBounds& bounds) {
   if (!has_profile_) return {};
-  PB_ASSIGN(const std::vector<std::string> files, list("trace_stat"));
+  PB_ASSIGN(const std::string text, read("debug/profile", serve::kMostFunctions));
   NamedCounts sums;
-  for (const std::string& file : files) {
-    if (!file.starts_with("function")) continue;
-    PB_ASSIGN(const std::string text, read("trace_stat/" + file, serve::kMostFunctions));
-    for (const std::string& line : split_lines(text)) {
-      std::string name;
-      TopCounts counts;
-      if (!parse_stat_line(line, &name, &counts)) continue;
-      sums[name].first += counts.calls;
-      sums[name].second += counts.time_ns;
-    }
-    if (sums.size() > serve::kMostFunctions.lines)
-      return user_error(EFBIG, "its profile has more functions than are counted");
+  for (const std::string& line : split_lines(text)) {
+    std::string_view function;
+    TopCounts counts;
+    if (!parse_profile_line(line, &function, &counts)) continue;
+    auto& sum = sums[std::string(function.substr(0, function.find(' ')))];
+    sum.first += counts.calls;
+    sum.second += counts.time_ns;
   }
+  if (sums.size() > serve::kMostFunctions.lines)
+    return user_error(EFBIG, "its profile has more functions than are counted");
   look_at_named(sums, &functions_, "function", bounds.most_keys);
   return {};
 }

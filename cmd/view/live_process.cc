@@ -118,9 +118,7 @@ Status LiveProcess::start_profile() {
   profile_ = std::make_unique<TopProfile>(*target_.client, target_.directory);
   profile_->choose(choice_.functions, {});
   PB_TRY(profile_->start());
-  PB_ASSIGN(std::vector<std::string> base, profile_->look());
-  // The names come first: what the table begins at is told by them.
-  if (Result<std::string> names = profile_->function_names(); names.ok()) table_.set_names(*names);
+  PB_ASSIGN(std::string base, profile_->look());
   table_.reset(monotonic_ns(), base);
   return {};
 }
@@ -209,9 +207,9 @@ const std::string& LiveProcess::state() {
     searched_ms_ = monotonic_ms();
   }
   if (profile_)
-    if (auto texts = profile_->look(); texts.ok()) {
+    if (auto text = profile_->look(); text.ok()) {
       table_.begin_recent();
-      table_.look(monotonic_ns(), *texts);
+      table_.look(monotonic_ns(), *text);
     }
   state_ = "{\"pid\": " + std::to_string(target_.client->pid()) +
            ", \"exe\": " + json_quote(target_.client->exe()) +

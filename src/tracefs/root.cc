@@ -93,6 +93,7 @@ constexpr Entry kDebugEntries[] = {
     {"counters", make_counters, nullptr},
     {"function_kinds", make_function_kinds, nullptr},
     {"no_rseq_stats", make_no_rseq_stats, nullptr},
+    {"profile", make_profile, nullptr},
     {"refused_functions", make_refused_functions, nullptr},
     {"refused_returns", make_refused_returns, nullptr},
     {"status", make_status, nullptr},

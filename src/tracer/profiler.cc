@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/release.h"
 #include "base/shared_memory.h"
+#include "base/text.h"
 #include "probe/returns/graph_hot.h"
 #include "registry/settings.h"
 #include "ring_buffer/tick_rate.h"
@@ -66,6 +67,18 @@ Sums read_count(const ProfileCount& count, bool locked) {
                   static_cast<long double>(__atomic_load_n(&from.square_lo, __ATOMIC_RELAXED));
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (locked || __atomic_load_n(&count.hits, __ATOMIC_RELAXED) == hits) break;
+  }
+  return sums;
+}
+
+Sums sum_of(const ProfileTable& table, size_t function, uint32_t first_cpu, uint32_t last_cpu) {
+  Sums sums;
+  for (uint32_t cpu = first_cpu; cpu <= last_cpu; cpu++) {
+    const Sums one =
+        read_count(table.counts[cpu * table.functions + function], cpu == table.nr_cpus);
+    sums.hits += one.hits;
+    sums.ticks += one.ticks;
+    sums.square += one.square;
   }
   return sums;
 }
@@ -203,17 +216,19 @@ void Profiler::forget_rows() {
   release(&impl_->functions);
 }
 
-std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
+std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const { return rows_of(cpu, cpu); }
+
+std::vector<Profiler::Row> Profiler::rows_of(uint32_t first_cpu, uint32_t last_cpu) const {
   std::vector<Row> rows;
   if (impl_->tables.empty()) return rows;
   const ProfileTable& table = *impl_->tables.back();
-  if (cpu > table.nr_cpus) return rows;
+  if (last_cpu > table.nr_cpus) return rows;
   const TickRate rate =
       impl_->enabled ? tick_rate(*impl_->registry.top().buffer) : impl_->last_rate;
   const uint64_t thresh_ns = impl_->registry.settings().tracing_thresh() * 1000;
   for (size_t i = 0; i < impl_->functions.size(); i++) {
     const DynFtrace* function = impl_->functions[i];
-    const Sums sums = read_count(table.counts[cpu * table.functions + i], cpu == table.nr_cpus);
+    const Sums sums = sum_of(table, i, first_cpu, last_cpu);
     if (!sums.hits || function->gone) continue;
     const auto ns = uint64_t(rate.to_ns(double(sums.ticks)));
     if (ns / sums.hits < thresh_ns) continue;
@@ -235,6 +250,18 @@ std::vector<Profiler::Row> Profiler::rows(uint32_t cpu) const {
     text += "  " + name + "  " + hits + "    " + duration_text(row.total_ns) + "    " +
             duration_text(row.total_ns / row.hits) + "    " +
             duration_text(uint64_t(row.variance_us2 * 1000)) + "\n";
+  }
+  return text;
+}
+
+[[gnu::cold]] std::string Profiler::show_whole() const {
+  std::string text;
+  if (impl_->tables.empty()) return text;
+  for (const Row& row : rows_of(0, impl_->tables.back()->nr_cpus)) {
+    const Module& module = *row.function->module;
+    text += std::to_string(row.hits) + " " + std::to_string(row.total_ns) + " ";
+    text.append(row.function->name).append(" ").append(module.name()).append("@");
+    text += hex_number(row.function->place.plan.entry - module.bias()) + "\n";
   }
   return text;
 }

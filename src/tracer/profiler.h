@@ -40,8 +40,12 @@ class Profiler {
   std::vector<Row> rows(uint32_t cpu) const;
   void forget_rows();  // it is off, and nobody asks any more
   std::string show(uint32_t cpu) const;  // trace_stat/functionN
+  // debug/profile: all CPUs, "HITS TIME_NS NAME FILE@0xOFFSET", names as long as they are.
+  std::string show_whole() const;
 
  private:
+  std::vector<Row> rows_of(uint32_t first_cpu, uint32_t last_cpu) const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -88,9 +88,10 @@ class LiveView {
     keep(this.rates, state.top.recent_calls / seconds);
     const seen = new Set();
     for (const each of state.top.functions) {
-      seen.add(each.function);
-      if (!this.history.has(each.function)) this.history.set(each.function, []);
-      keep(this.history.get(each.function), each.recent_calls / seconds);
+      const key = keyOf(each);
+      seen.add(key);
+      if (!this.history.has(key)) this.history.set(key, []);
+      keep(this.history.get(key), each.recent_calls / seconds);
     }
     for (const name of this.history.keys()) if (!seen.has(name)) this.history.delete(name);
   }
@@ -183,9 +184,9 @@ class LiveView {
     return element(
       "tr",
       {},
-      element("td", { class: "mono", title: each.function }, each.function),
+      element("td", { class: "mono", title: keyOf(each) }, each.function),
       element("td", { class: "num" }, seconds > 0 ? shortCount(each.recent_calls / seconds) : ""),
-      element("td", {}, sparkline(this.history.get(each.function) || [])),
+      element("td", {}, sparkline(this.history.get(keyOf(each)) || [])),
       element("td", { class: "num" }, countText(each.calls)),
       element(
         "td",
@@ -276,6 +277,11 @@ class LiveView {
       element("p", { class: "dim" }, "R takes the newest events into the other views."),
     );
   }
+}
+
+// Two functions may have one name.
+function keyOf(each) {
+  return `${each.function} [${each.place}]`;
 }
 
 // Calls a second of the last minute, as tall as its largest one.

@@ -2,6 +2,7 @@
 // trace_stat/functionN: what the function profiler has counted on CPU N, the functions that took
 // most time first. The last one, N being the number of CPUs, has the calls of threads without
 // restartable sequences; it is there only if there were any.
+// debug/profile: the same of all CPUs, with whole names and the functions' places.
 #include "tracefs/files/files.h"
 #include "tracer/profiler.h"
 
@@ -10,6 +11,12 @@ namespace patchbay::tracefs {
 FilePtr make_trace_stat(const Place& place) {
   return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
     return at.tree->context.tracers.profiler().show(uint32_t(at.cpu));
+  });
+}
+
+FilePtr make_profile(const Place& place) {
+  return make_text_file(place, [](TraceArray&, const Place& at) -> Result<std::string> {
+    return at.tree->context.tracers.profiler().show_whole();
   });
 }
 
