@@ -133,7 +133,7 @@ void Parser::next() {
   now_.escaped = c == '\\';
   const size_t start = at_ + (now_.escaped ? 1 : 0);
   size_t end = start;
-  while (end < text_.size() && is_name_char(text_[end])) end++;
+  while (end < text_.size() && is_word_char(text_[end])) end++;
   if (end == start) return read_sign();
   now_.token = is_digit(text_[start]) ? Token::kNumber : Token::kWord;
   now_.text = text_.substr(start, end - start);

@@ -116,8 +116,9 @@ class Parser {
   }
 
   Error wrong(size_t at, const std::string& what) const {
+    const size_t column = nr_columns(text_.substr(0, at));
     return user_error(EINVAL,
-                      what + ":\n" + std::string(text_) + "\n" + std::string(at, ' ') + "^");
+                      what + ":\n" + std::string(text_) + "\n" + std::string(column, ' ') + "^");
   }
 
   // "operator new", "operator new[]", or one word.
@@ -199,7 +200,7 @@ class Parser {
         return wrong(tokens_[i].at, "No declaration of C has this");
     const size_t name = name_of_parameter(begin, end);
     CDeclaration::Parameter parameter;
-    if (name < end) parameter.name = tokens_[name].text;
+    if (name < end) parameter.name = ascii_name(tokens_[name].text);
     parameter.type = joined(tokens_, begin, end, name);
     declaration->parameters.push_back(std::move(parameter));
     return {};

@@ -57,6 +57,7 @@ TEST(CDeclaration, BecomesALineOfFunctionEvents) {
       {"void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))",
        "qsort(x64 base, u64 n, u64 size, symbol compare)"},
       {"handler signal(int number, handler h)", "signal(int number, symbol h)"},
+      {"größe *größe(int länge, struct straße *ö)", "größe(int l_u00e4nge, x64 _u00f6)"},
       {"double pow(double x, float y, long double z)", "pow(double x, float y, long double z)"},
       {"__int128 mul(long double x, struct point p, unsigned __int128 n)",
        "mul(long double x, struct {int x, double y} p, u128 n)"},
@@ -157,6 +158,7 @@ TEST(CDeclaration, NamesWhatIsWrongAndWhere) {
       {"int f(..., int a) ", nullptr},
       {"work(item->name)", "No declaration of C has this:\nwork(item->name)\n         ^"},
       {"f(int a = 3)", "No declaration of C has this:\nf(int a = 3)\n        ^"},
+      {"größe(länge = 3)", "No declaration of C has this:\ngröße(länge = 3)\n            ^"},
       {"f(*)", "A type has to stand here:\nf(*)\n  ^"},
   };
   for (const auto& one : kCases) {

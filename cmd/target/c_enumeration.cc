@@ -5,6 +5,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "cmd/target/c_tokens.h"
 
 namespace patchbay::cmd {
@@ -56,8 +57,9 @@ class EnumParser {
   }
   Error wrong(const std::string& what) const {
     const size_t at = at_ < tokens_.size() ? tokens_[at_].at : text_.size();
+    const size_t column = nr_columns(text_.substr(0, at));
     return user_error(EINVAL,
-                      what + ":\n" + std::string(text_) + "\n" + std::string(at, ' ') + "^");
+                      what + ":\n" + std::string(text_) + "\n" + std::string(column, ' ') + "^");
   }
 
   // "__attribute__((flag_enum))", "[[clang::flag_enum]]".

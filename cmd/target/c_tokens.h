@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
+
 namespace patchbay::cmd {
 
 struct CToken {
@@ -14,7 +16,7 @@ struct CToken {
   size_t at;
 };
 
-inline bool is_word_char(char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == '$'; }
+inline bool is_word_char(char c) { return patchbay::is_word_char(c) || c == '$'; }
 inline bool is_word(const CToken& token) { return is_word_char(token.text[0]); }
 
 inline std::vector<CToken> tokens_of(std::string_view text) {

@@ -39,7 +39,7 @@ std::string declared_name(const std::string& line, size_t open) {
   size_t end = open;
   if (line.substr(0, end).ends_with("[]")) end -= 2;
   size_t begin = end;
-  const auto is_part = [](char c) { return std::isalnum(uint8_t(c)) || c == '_' || c == ':'; };
+  const auto is_part = [](char c) { return is_word_char(c) || c == ':'; };
   while (begin > 0 && is_part(line[begin - 1])) begin--;
   constexpr std::string_view kOperator = "operator ";
   if (begin < end && line.substr(0, begin).ends_with(kOperator)) begin -= kOperator.size();

@@ -27,6 +27,58 @@ std::vector<std::string> split_lines(std::string_view text) {
   return lines;
 }
 
+namespace {
+
+// The character at the start of `text` and its length; a length of 0: it is no UTF-8.
+struct Utf8Character {
+  uint32_t code = 0;
+  size_t length = 0;
+};
+
+Utf8Character first_character(std::string_view text) {
+  const auto first = uint8_t(text[0]);
+  const size_t length = first < 0xc2   ? 0
+                        : first < 0xe0 ? 2
+                        : first < 0xf0 ? 3
+                        : first < 0xf5 ? 4
+                                       : 0;
+  if (!length || length > text.size()) return {};
+  Utf8Character made{first & (0x7fu >> length), length};
+  for (const char c : text.substr(1, length - 1)) {
+    if ((uint8_t(c) & 0xc0) != 0x80) return {};
+    made.code = made.code << 6 | (uint8_t(c) & 0x3f);
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string ascii_name(std::string_view name) {
+  std::string made;
+  while (!name.empty()) {
+    if (!is_beyond_ascii(name[0])) {
+      made += name[0];
+      name.remove_prefix(1);
+      continue;
+    }
+    const Utf8Character character = first_character(name);
+    made += '_';
+    if (character.length) {
+      const bool is_long = character.code > 0xffff;
+      const std::string digits = hex_number(character.code).substr(2);
+      made += is_long ? 'U' : 'u';
+      made += std::string((is_long ? 8 : 4) - digits.size(), '0') + digits;
+    }
+    name.remove_prefix(std::max<size_t>(character.length, 1));
+  }
+  return made;
+}
+
+size_t nr_columns(std::string_view text) {
+  return size_t(
+      std::count_if(text.begin(), text.end(), [](char c) { return (uint8_t(c) & 0xc0) != 0x80; }));
+}
+
 std::string hex_number(uint64_t value) {
   char digits[16];
   const auto end = std::to_chars(digits, std::end(digits), value, 16).ptr;

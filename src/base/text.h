@@ -18,6 +18,12 @@ constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' &&
 // The characters of a C identifier.
 constexpr bool is_name_start(char c) { return is_letter(c) || c == '_'; }
 constexpr bool is_name_char(char c) { return is_name_start(c) || is_digit(c); }
+// The characters of a name in a program: compilers take letters of all scripts, which are UTF-8 in
+// symbols. Names of events and fields are of C's characters alone (ascii_name()): other readers of
+// format files take no others.
+constexpr bool is_beyond_ascii(char c) { return uint8_t(c) >= 0x80; }
+constexpr bool is_word_start(char c) { return is_name_start(c) || is_beyond_ascii(c); }
+constexpr bool is_word_char(char c) { return is_name_char(c) || is_beyond_ascii(c); }
 // The kernel's isspace().
 inline constexpr std::string_view kSpaces = " \t\n\v\f\r";
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -83,6 +89,11 @@ bool to_number(std::string_view text, Number* value, [[maybe_unused]] int base =
   return true;
 }
 
+// A letter beyond ASCII as C spells it, with a '_' for the backslash: "l\xc3\xa4nge" ->
+// "l_u00e4nge". What is no UTF-8 becomes '_'.
+std::string ascii_name(std::string_view name);
+// How far a caret below the end of a text is from its beginning: characters of UTF-8.
+size_t nr_columns(std::string_view text);
 // "0x1f", no padding.
 std::string hex_number(uint64_t value);
 // "48 89 e5".

@@ -14,13 +14,15 @@ using namespace std::string_view_literals;
 using Views = std::vector<std::string_view>;
 
 TEST(Text, ClassesAreThoseOfAscii) {
-  int digits = 0, letters = 0, starts = 0, names = 0, spaces = 0, hexadecimal = 0;
+  int digits = 0, letters = 0, starts = 0, names = 0, words = 0, spaces = 0, hexadecimal = 0;
   for (int i = CHAR_MIN; i <= CHAR_MAX; i++) {
     const char c = char(i);
     digits += is_digit(c);
     letters += is_letter(c);
     starts += is_name_start(c);
     names += is_name_char(c);
+    words += is_word_char(c);
+    EXPECT_EQ(is_word_char(c), is_word_start(c) || is_digit(c)) << i;
     spaces += is_space(c);
     hexadecimal += digit_value(c) < 16;
     EXPECT_EQ(is_space(c), kSpaces.find(c) != kSpaces.npos) << i;
@@ -32,11 +34,22 @@ TEST(Text, ClassesAreThoseOfAscii) {
   EXPECT_EQ(letters, 52);
   EXPECT_EQ(starts, 53);
   EXPECT_EQ(names, 63);
+  EXPECT_EQ(words, 63 + 128);
   EXPECT_EQ(spaces, 6);
   EXPECT_EQ(hexadecimal, 22);
   EXPECT_EQ(digit_value('a'), 10);
   EXPECT_EQ(digit_value('F'), 15);
   EXPECT_EQ(digit_value('g'), kNoDigit);
+}
+
+TEST(Text, ALetterBeyondAsciiIsSpelledAsInC) {
+  EXPECT_EQ(ascii_name("plain_1"), "plain_1");
+  EXPECT_EQ(ascii_name("l\xc3\xa4nge"), "l_u00e4nge");
+  EXPECT_EQ(ascii_name("\xe5\x90\x8d"), "_u540d");
+  EXPECT_EQ(ascii_name("\xf0\x9f\x98\x80"), "_U0001f600");
+  EXPECT_EQ(ascii_name("\xc3"), "_");
+  EXPECT_EQ(ascii_name("\xc3x\x80"), "_x_");
+  EXPECT_EQ(nr_columns("l\xc3\xa4nge"), 5u);
 }
 
 TEST(Text, TrimLeavesWhatStandsBetweenBlanks) {

@@ -610,7 +610,8 @@ std::string scope_of(const FunctionInstance& instance) {
 std::vector<FetchArgument> parameter_names(const PassedParameters& passed) {
   std::vector<FetchArgument> names;
   for (const PassedParameter& parameter : passed.parameters) {
-    std::string name = unique_name(parameter.name.empty() ? "arg" : parameter.name, names);
+    const std::string wish = parameter.name.empty() ? "arg" : ascii_name(parameter.name);
+    std::string name = unique_name(wish, names);
     names.push_back({std::move(name), "", "", ""});
   }
   return names;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/text.h"
 #include "debug_info/entry_parameters.h"
 
 namespace patchbay {
@@ -33,7 +34,7 @@ Show call_show_of(const TypeFacts& facts) {
 
 CallArgument argument_of(const PassedParameter& parameter, size_t number) {
   CallArgument argument;
-  argument.name = parameter.name;
+  argument.name = ascii_name(parameter.name);
   if (argument.name.empty()) argument.name = "arg" + std::to_string(number);
   const TypeFacts facts = facts_of(parameter.type);
   if (parameter.fate != PassedParameter::Fate::kPassed || parameter.is_behind_pointer ||

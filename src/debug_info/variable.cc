@@ -19,7 +19,7 @@ constexpr size_t kMaxVariables = 1000;
 constexpr uint64_t kMaxArray = 64;  // elements of one argument
 constexpr uint64_t kMaxText = 511;  // bytes of one
 
-bool starts_word(char c) { return is_name_start(c) || c == '$' || c == '~'; }
+bool starts_word(char c) { return is_word_start(c) || c == '$' || c == '~'; }
 bool is_word(char c) { return starts_word(c) || is_digit(c); }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }

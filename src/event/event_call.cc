@@ -4,6 +4,10 @@
 // kernel/trace/trace_events.c, f_show, writes it. Its reader is format_parse.cc.
 #include "event/event_call.h"
 
+#include <algorithm>
+
+#include "base/text.h"
+
 namespace patchbay {
 
 namespace {
@@ -52,6 +56,8 @@ const EventField* EventCall::find(std::string_view field_name) const {
     if (field.name == field_name) return &field;
   for (const EventField& field : common)
     if (field.name == field_name) return &field;
+  if (std::any_of(field_name.begin(), field_name.end(), is_beyond_ascii))
+    return find(ascii_name(field_name));
   return nullptr;
 }
 

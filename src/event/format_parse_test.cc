@@ -94,6 +94,9 @@ TEST(FormatParse, OldAndNewKernels) {
   EXPECT_EQ(call.find("a")->offset, 12u);
   EXPECT_EQ(call.find("common_tgid")->size, 4u);
   EXPECT_EQ(call.find("b"), nullptr);
+  EXPECT_EQ(call.find("l\xc3\xa4"), nullptr);
+  call.fields.push_back({"int", "l_u00e4", 16, 4, true, 0, {}});
+  EXPECT_EQ(call.find("l\xc3\xa4"), &call.fields.back()) << "as the program calls it";
 }
 
 TEST(FormatParse, BadTextIsRefused) {

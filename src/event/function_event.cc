@@ -165,7 +165,7 @@ std::vector<std::string_view> atom_names() {
 std::string make_identifier(std::string_view text) {
   std::string name;
   bool gap = false;
-  for (char c : text) {
+  for (char c : ascii_name(text)) {
     if (!is_name_char(c)) {
       gap = true;
       continue;
@@ -233,8 +233,11 @@ ArgumentPlaces first_place(const FunctionEventDef& def) {
   return places;
 }
 
+// A system's directory has files called enable and filter.
 std::string FunctionEventDef::event_name() const {
-  return event.empty() ? make_identifier(without_library(function)) : event;
+  if (!event.empty()) return event;
+  const std::string name = make_identifier(without_library(function));
+  return name == "enable" || name == "filter" ? name + "_" : name;
 }
 
 std::string FunctionEventDef::canonical() const {

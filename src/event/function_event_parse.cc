@@ -18,7 +18,8 @@
 //   VAR, BRACKET_END, BELOW_END and ADDR go on with ')' END, ',' COMMA, '|' PIPE; PARAM and COMMA
 //   also take NULL, and of a call with a result `out` OUT type.
 //
-// A token is a maximal run of letters, digits and '_', or one other character. Ours beside the
+// A token is a maximal run of letters, digits and '_', or one other character; fields and events
+// are called by ascii_name(). Ours beside the
 // kernel's: lengths that a field says, the name of the event, the function's name
 // (function_name.h), a $symbol's name that may be qualified, float and double, and that `double
 // NULL` skips a vector register as `NULL` skips an integer one.
@@ -82,7 +83,7 @@ constexpr uint64_t kMaxArrayBytes = abi::kMaxSubbufSize;
 constexpr size_t kMaxEventName = 63;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-bool is_name(std::string_view token) { return !token.empty() && is_name_start(token[0]); }
+bool is_name(std::string_view token) { return !token.empty() && is_word_start(token[0]); }
 
 // Decimal, 0x hexadecimal or 0 octal.
 bool parse_number(std::string_view token, uint64_t* value) {
@@ -137,7 +138,7 @@ bool parse_constant(std::string_view token, const FunctionEventField& field, uin
 // `operator==(` are functions.
 size_t find_name_end(std::string_view line) {
   size_t end = 0;
-  while (end < line.size() && is_name_char(line[end])) end++;
+  while (end < line.size() && is_word_char(line[end])) end++;
   const std::string_view name = line.substr(0, end);
   if (!is_name(name) || name == "operator" || name == "void") return 0;
   while (end < line.size() && is_blank(line[end])) end++;
@@ -154,13 +155,13 @@ size_t find_result_end(std::string_view line) {
   size_t nr_words = 0;
   for (size_t at = 0; at < before.size();) {
     size_t end = at;
-    while (end < before.size() && is_name_char(before[end])) end++;
+    while (end < before.size() && is_word_char(before[end])) end++;
     const std::string_view word = before.substr(at, end - at);
     if (word == "operator") return 0;
     nr_words += is_name(word);
     at = std::max(end, at + 1);
   }
-  const bool ends_well = !before.empty() && (is_name_char(before.back()) || before.back() == ']');
+  const bool ends_well = !before.empty() && (is_word_char(before.back()) || before.back() == ']');
   return nr_words >= 2 && ends_well ? equals + 1 : 0;
 }
 
@@ -177,8 +178,8 @@ PointerType scan_pointer(std::string_view line) {
   bool is_const = false, is_char = false;
   while (at < line.size()) {
     size_t end = at;
-    while (end < line.size() && (is_name_char(line[end]) || line.substr(end, 2) == "::"))
-      end += is_name_char(line[end]) ? 1 : 2;
+    while (end < line.size() && (is_word_char(line[end]) || line.substr(end, 2) == "::"))
+      end += is_word_char(line[end]) ? 1 : 2;
     const std::string_view word = line.substr(at, end - at);
     const bool is_qualifier =
         std::find(std::begin(kQualifiers), std::end(kQualifiers), word) != std::end(kQualifiers);
@@ -329,7 +330,7 @@ void FunctionEventParser::next_token() {
   begin_ = end_;
   while (begin_ < line_.size() && is_blank(line_[begin_])) begin_++;
   end_ = begin_;
-  while (end_ < line_.size() && is_name_char(line_[end_])) end_++;
+  while (end_ < line_.size() && is_word_char(line_[end_])) end_++;
   if (end_ == begin_ && end_ < line_.size()) end_++;
   token_ = line_.substr(begin_, end_ - begin_);
 }
@@ -340,7 +341,7 @@ State FunctionEventParser::on_init() {
       message_ = "Error: The name of an event has at most 63 characters";
       return State::kError;
     }
-    def_.event = token_;
+    def_.event = ascii_name(token_);
     show(def_.event + "=");
     end_ = begin_ + equals;
     next_token();
@@ -377,7 +378,7 @@ void FunctionEventParser::take_c_name() {
   const size_t next = behind.find_first_not_of(" \t");
   if (token_ != "long" || unsigned_ || next == behind.npos) return;
   const std::string_view word = behind.substr(next);
-  if (!word.starts_with("double") || (word.size() > 6 && is_name_char(word[6]))) return;
+  if (!word.starts_with("double") || (word.size() > 6 && is_word_char(word[6]))) return;
   token_ = "float80";
   end_ += next + 6;
 }
@@ -498,7 +499,7 @@ State FunctionEventParser::on_struct() {
   next_token();
   if (!is_name(token_)) return State::kError;
   show_word(token_);
-  arg().struct_name = token_;
+  arg().struct_name = ascii_name(token_);
   type_place_ = place;
   return finish_struct() ? State::kVar : State::kError;
 }
@@ -513,7 +514,7 @@ bool FunctionEventParser::add_member() {
   next_token();
   if (!is_name(token_)) return false;
   show_word(token_);
-  field().name = token_;
+  field().name = ascii_name(token_);
   return true;
 }
 
@@ -543,7 +544,7 @@ bool FunctionEventParser::finish_struct() {
 // A type may have that name, too: `out *where`.
 State FunctionEventParser::on_out() {
   const std::string_view behind = trim(line_.substr(end_));
-  if (behind.empty() || !is_name_start(behind[0])) return begin_field();
+  if (behind.empty() || !is_word_start(behind[0])) return begin_field();
   if (!def_.is_call) {
     message_ =
         "Error: out is for a call with its result, as in int n = read(int fd, out string/n buf)";
@@ -580,7 +581,7 @@ State FunctionEventParser::on_length() {
     message_ = "Error: A text of so many bytes is string/" + std::string(token_.substr(0, 64));
     return State::kError;
   }
-  field().length = token_;
+  field().length = ascii_name(token_);
   field().most = most_by_default(field());
   note_length();
   show(token_);
@@ -613,7 +614,7 @@ State FunctionEventParser::on_most() {
 // Behind a number in memory and '<': the field with the address that it has to be below.
 State FunctionEventParser::on_below() {
   if (!is_name(token_)) return State::kError;
-  field().below = token_;
+  field().below = ascii_name(token_);
   note_length();
   show(token_);
   return State::kBelowEnd;
@@ -668,7 +669,7 @@ State FunctionEventParser::on_array() {
 // Behind a type: the field's name, or the address that it is read from and named after.
 State FunctionEventParser::on_name() {
   if (is_name(token_)) {
-    field().name = token_;
+    field().name = ascii_name(token_);
     show_word(token_);
     return State::kVar;
   }
@@ -733,7 +734,7 @@ State FunctionEventParser::on_missing() {
 // A variable of a program may be qualified: $ns::counter, $library.so:counter.
 State FunctionEventParser::on_symbol() {
   auto belongs = [](char c) {
-    return is_name_char(c) || c == '.' || c == ':' || c == '@' || c == '$';
+    return is_word_char(c) || c == '.' || c == ':' || c == '@' || c == '$';
   };
   if (!is_name(token_)) return State::kError;
   while (end_ < line_.size() && belongs(line_[end_])) end_++;
@@ -1017,7 +1018,8 @@ FunctionEventParse FunctionEventParser::fail(State state) {
   if (rest < line_.size()) line += " " + std::string(line_.substr(rest));
   Window window = fit(std::move(line), caret, kMaxErrorText - message_.size());
   FunctionEventParse result;
-  std::string text = window.line + "\n" + std::string(window.caret, ' ') + "^\n" + message_;
+  const size_t column = nr_columns(std::string_view(window.line).substr(0, window.caret));
+  std::string text = window.line + "\n" + std::string(column, ' ') + "^\n" + message_;
   result.error = FunctionEventError{std::move(text), message_, begin_, help(state)};
   result.function_was_parsed = !def_.function.empty();
   return result;

@@ -48,6 +48,15 @@ TEST(FunctionEventParse, CanonicalLineIsShownAndReadBack) {
                    "f(unsigned symbol s, unsigned string t)");
 }
 
+// A program's names may have letters of every script; those of fields and events are C's.
+TEST(FunctionEventParse, NamesBeyondAscii) {
+  expect_canonical("größe(int länge)", "größe(int l_u00e4nge)");
+  expect_canonical("int größe = ns::größe<straße>::名(string/ä t, int ä)",
+                   "int gr_u00f6_u00dfe = ns::größe<straße>::名(string/_u00e4 t, int _u00e4)");
+  expect_canonical("maß = f(straße *s)", "ma_u00df=f(x64 s)");
+  EXPECT_EQ(parse("größe(int a)").event_name(), "gr_u00f6_u00dfe");
+}
+
 TEST(FunctionEventParse, LengthsThatAFieldSays) {
   expect_canonical("f(string / n_len n [0]+0|u64 n_len+8[0])",
                    "f(string/n_len n[0]+0 | u64 n_len+8[0])");
@@ -305,6 +314,8 @@ void expect_error(std::string_view line, std::string_view text) {
 }
 
 TEST(FunctionEventParse, OneErrorForEachState) {
+  expect_error("größe(maß länge)",
+               "größe( maß länge)\n       ^\nUnexpected token 'maß' for PARAM state");
   expect_error("f(int *p[3])",
                "f(x64 p [ 3])\n        ^\n"
                "Error: What a pointer points to is written with its type, as in int NAME[0]");

@@ -13,7 +13,7 @@ namespace {
 
 using Place = SdtArgument::Place;
 
-bool starts_symbol(char c) { return is_name_start(c) || c == '.'; }
+bool starts_symbol(char c) { return is_word_start(c) || c == '.'; }
 bool continues_symbol(char c) { return starts_symbol(c) || is_digit(c) || c == '$' || c == '@'; }
 
 // The names of one register, by width; the number is that of machine code.

@@ -87,6 +87,7 @@ const ErrorRow kErrors[] = {
     {"prev_pid==5&&^", errors::kMeaningless},
     {"prev_pid == 5 ||(next_pid == 4)||^", errors::kMeaningless},
     {"a ^", errors::kFieldNotFound},
+    {"größe ^== 1", errors::kFieldNotFound},
     {"prev_pid == 1^8446744073709551615", errors::kIllegalInteger},
     {"prev_pid > =^ 5", errors::kInvalidValue},
     {"prev_pid == =^ 5", errors::kInvalidValue},
@@ -157,6 +158,7 @@ TEST(FilterParse, Accepts) {
       "prev_state == -1",
       "common_pid == -1",
       "prev_comm != bash",
+      "prev_comm == größe",
       "prev_comm==/usr/bin/wget",  // of the kernel's document on histograms
       "prev_comm == ''",
       "prev_comm ~ ba*",

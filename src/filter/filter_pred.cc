@@ -110,7 +110,7 @@ class PredParser {
 
   bool parse_field() {
     const size_t begin = at_;
-    while (is_name_char(at(at_))) at_++;
+    while (is_word_char(at(at_))) at_++;
     if (at_ == begin) return nameless();
     const std::string_view name = text_.substr(begin, at_ - begin);
     auto field = context_.field(name);
@@ -150,7 +150,7 @@ class PredParser {
     if (c == '\'' || c == '"') return parse_quoted();
     if (field_.kind == Kind::kReal) return parse_real();
     if (is_digit(c) || c == '-') return parse_integer();
-    if (is_string && (is_name_start(c) || c == '/')) return parse_word();
+    if (is_string && (is_word_start(c) || c == '/')) return parse_word();
     return fail(filter_errors::kInvalidValue);
   }
 

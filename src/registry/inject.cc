@@ -40,7 +40,7 @@ class Cursor {
   }
   std::string_view word() {
     size_t length = 0;
-    while (length < rest_.size() && is_name_char(rest_[length])) length++;
+    while (length < rest_.size() && is_word_char(rest_[length])) length++;
     return cut(length);
   }
   // 'text' or "text", with everything else in it as it is.

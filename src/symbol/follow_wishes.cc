@@ -33,7 +33,7 @@ std::string_view own_name(std::string_view pattern) {
     const char c = pattern[at];
     if (c == '<' || c == '(' || c == '[' || c == '{') depth++;
     if (c == '>' || c == ')' || c == ']' || c == '}') depth--;
-    const bool is_part = depth == 0 && is_name_char(c);
+    const bool is_part = depth == 0 && is_word_char(c);
     if (is_part && !inside) begin = at;
     if (is_part) end = at + 1;
     inside = is_part;
