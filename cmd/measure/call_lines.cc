@@ -63,6 +63,7 @@ void CallLines::append_stack(const LiveCall& call) {
 
 void CallLines::enter(CallThread* thread) {
   totals_.entered++;
+  sums_[thread->calls[thread->depth - 1].function]->entered++;
   if (totals_.first_tid == 0) totals_.first_tid = thread->tid;
   totals_.has_threads |= thread->tid != totals_.first_tid;
   if (!has_braces() || options_.table || thread->depth < 2) return;
@@ -155,6 +156,11 @@ std::vector<CallTotals::Sum*> CallTotals::sums_of(const std::vector<CallText>& t
     sums.push_back(place);
   }
   return sums;
+}
+
+bool CallTotals::has_entered(const std::string& name) const {
+  return std::any_of(functions.begin(), functions.end(),
+                     [&](const Function& one) { return one.sum.entered > 0 && one.name == name; });
 }
 
 std::string CallTotals::table() const {

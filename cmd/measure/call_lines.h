@@ -32,7 +32,7 @@ struct CallLineOptions {
 // What the lines of one program after the other have in common.
 struct CallTotals {
   struct Sum {
-    uint64_t calls = 0, errors = 0, returned = 0, max_ns = 0;
+    uint64_t entered = 0, calls = 0, errors = 0, returned = 0, max_ns = 0;
     uint64_t total_ns = 0;  // not of calls within one of the same function
     uint64_t all_ns = 0;    // of all calls
   };
@@ -45,6 +45,7 @@ struct CallTotals {
   std::vector<Sum*> sums_of(const std::vector<CallText>& texts);
   uint64_t calls = 0;    // that are shown, or stand in the table
   uint64_t entered = 0;  // all of them
+  bool has_entered(const std::string& name) const;  // a function that texts call so
   int32_t first_tid = 0;
   bool has_threads = false;
 

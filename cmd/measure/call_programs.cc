@@ -183,7 +183,7 @@ void CallPrograms::collect(Program& program) {
   unhooked_ += program.rings->rings().unhooked();
   for (const std::string& sentence : program.session->never_came(program.rings->top()))
     never_came_[sentence]++;
-  if (totals_.entered == 0) why_nothing_ = program.session->why_nothing();
+  why_nothing_ = program.session->why_nothing(totals_);
 }
 
 void CallPrograms::print_missing(const std::vector<std::string>& never_found) const {
@@ -220,9 +220,10 @@ bool CallPrograms::print_notes() {
     if (!found_.contains(text)) never_found.push_back(text);
   if (totals_.calls == 0 && is_filtered_)
     say("there was no call that --errors-only shows");
-  else if (totals_.entered == 0 && !has_never_come)
-    for (const std::string& sentence : why_nothing_) say(sentence);
-  else if (totals_.calls == 0 && totals_.entered > 0)
+  else if (totals_.entered > 0 ? !lost_ && !lost_some_ && !missed_ : !has_never_come)
+    for (const std::string& sentence : why_nothing_)
+      if (!never_came_.contains(sentence)) say(sentence);
+  if (totals_.calls == 0 && !is_filtered_ && totals_.entered > 0)
     say("none of " + std::to_string(totals_.entered) +
         " calls is one that --errors-only or --longer shows");
   print_missing(never_found);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/measure/call_lines.h"
 #include "cmd/measure/call_rings.h"
 #include "cmd/measure/call_text.h"
 #include "cmd/target/apply_request.h"
@@ -65,7 +66,8 @@ class CallSession {
 
   // No more events come.
   void stop();
-  std::vector<std::string> why_nothing();
+  // About all functions, or where some were called, about those that were not.
+  std::vector<std::string> why_nothing(const CallTotals& totals);
   // About functions of libraries that were never loaded. `top`: the process's buffer.
   std::vector<std::string> never_came(const BufferFile& top);
   // Takes back what was set up in a process that goes on.
@@ -75,6 +77,7 @@ class CallSession {
   struct Function {
     DefinedFunction defined;
     std::string returned;  // SYSTEM:EVENT of its return; "": there is none
+    std::string text;      // the -e that means it
   };
   Status connect();
   Status set_up(std::unique_ptr<CallRings>* rings, bool may_miss);
@@ -83,6 +86,7 @@ class CallSession {
   WantedCalls wanted_calls() const;
   Status define(bool may_miss);
   Status define_entries(bool may_miss);
+  bool is_silent(const std::string& text, const CallTotals& totals) const;
   std::string free_name(const std::string& stem);
   std::string define_probe(const std::string& stem, const std::vector<std::string>& places,
                            const std::string& fetches);

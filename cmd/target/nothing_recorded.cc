@@ -72,7 +72,7 @@ bool is_loaded(const std::string& library, const std::vector<RecordedModule>& mo
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return std::isalnum(uint8_t(c)) || c == '_' || c == ':' || c == '~';
+    return is_word_char(c) || c == ':' || c == '~';
   });
 }
 
@@ -196,7 +196,8 @@ std::string event_named(const EventRequest& event) {
   if (event.kind() == EventRequest::Kind::kEvent) {
     const NamedFunction function = function_named(event);
     if (!function.name.empty()) return function.name;
-    return is_plain_name(text) && text.find(':') == text.npos ? text : "";
+    const std::string own = split_library(text).second;
+    return is_plain_name(own) && own.find(':') == own.npos ? own : "";
   }
   if (event.kind() != EventRequest::Kind::kFunction) return "";
   std::string name = function_named(event).name;
@@ -230,9 +231,12 @@ std::vector<EventRequest> without_records(const TraceRequest& request,
   for (const InstanceRequest& instance : request.instances()) {
     for (const EventRequest& one : instance.events) {
       const std::string name = event_named(one);
+      // "prog:send" may be SYSTEM:EVENT as well.
+      const bool has_prefix =
+          one.kind() == EventRequest::Kind::kEvent && one.text.find(':') != one.text.npos;
       uint64_t known = 0, records = 0;
       for (const EventCall& event : events) {
-        if (!is_event_of(event, name)) continue;
+        if (!is_event_of(event, name) || (has_prefix && event.system != "functions")) continue;
         known++;
         records += records_of(event.id);
       }
