@@ -59,7 +59,9 @@ Result<Node> lookup(Directory& root, std::string_view path) {
     if (name == ".") continue;
     if (name == "..")
       return user_error(EINVAL, "A path below the tracefs root cannot contain '..'.");
-    if (node.file) return user_error(ENOTDIR, "'" + std::string(path) + "' goes through a file.");
+    // An event may be called as a file beside it: enable.
+    if (node.file && !node.directory)
+      return user_error(ENOTDIR, "'" + std::string(path) + "' goes through a file.");
     Node next{here->file(name), here->directory(name)};
     if (!next.file && !next.directory) return not_there(path);
     node = std::move(next);
@@ -67,7 +69,9 @@ Result<Node> lookup(Directory& root, std::string_view path) {
     at_root = false;
   }
   if (node.file && !path.empty() && path.back() == '/') {
-    return user_error(ENOTDIR, "'" + std::string(path) + "' is a file, not a directory.");
+    node.file.reset();
+    if (!node.directory)
+      return user_error(ENOTDIR, "'" + std::string(path) + "' is a file, not a directory.");
   }
   // The caller owns what it gets; the root itself it has already.
   if (at_root) node.directory = std::make_unique<RootView>(root);

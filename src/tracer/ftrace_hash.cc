@@ -113,14 +113,16 @@ bool module_matches(std::string_view wanted, std::string_view name) {
   return name[wanted.size()] == '.' || name[wanted.size()] == '-';
 }
 
-// An empty glob means any library. `name`: empty for the program itself.
-bool is_meant(const FilterLine& line, std::string_view name) {
+// Globs are about libraries: an empty one means any. The program itself is meant by its whole name.
+bool is_meant(const FilterLine& line, const Module& module, bool in_program) {
   if (!line.has_module) return true;
-  if (line.module.empty()) return name.empty() == line.not_module;
-  return (!name.empty() && module_matches(line.module, name)) != line.not_module;
+  if (line.module.empty()) return in_program == line.not_module;
+  const bool fits =
+      in_program ? line.module == module.name() : module_matches(line.module, module.name());
+  return fits != line.not_module;
 }
 bool in_module(const FilterLine& line, const DynFtrace& function) {
-  return is_meant(line, FunctionTable::module_name(function));
+  return is_meant(line, *function.module, function.in_program);
 }
 
 bool means_all(const FilterLine& line) { return line.has_module && line.pattern.empty(); }
@@ -130,7 +132,7 @@ bool means_all(const FilterLine& line) { return line.has_module && line.pattern.
 void look_up(const FunctionTable& table, const FilterLine& line) {
   FunctionTable::Names names;
   names.module = [&](const Module& module, bool in_program) {
-    return is_meant(line, in_program ? std::string_view() : std::string_view(module.name()));
+    return is_meant(line, module, in_program);
   };
   const bool glob = is_glob(line.pattern);
   names.name = [&](std::string_view shown) {

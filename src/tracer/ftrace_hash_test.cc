@@ -283,6 +283,10 @@ TEST_F(FtraceHashTest, Modules) {
   EXPECT_EQ(selected("getenv:mod:!libm"), Names{"getenv"});
   EXPECT_EQ(selected("hashed_*:mod:"), Names{});
   EXPECT_EQ(selected("hashed_first:mod:!"), Names{"hashed_first"});
+  EXPECT_EQ(selected("hashed_first:mod:tracer_test"), Names{"hashed_first"}) << "its own name";
+  EXPECT_EQ(selected("getenv:mod:!tracer_test"), Names{"getenv"});
+  EXPECT_EQ(selected("hashed_first:mod:!tracer_test"), Names{});
+  EXPECT_EQ(selected("hashed_first:mod:tracer_*"), Names{}) << "a glob is about libraries";
   EXPECT_GT(selected(":mod:libc").size(), 1000u);
   EXPECT_NE(error("nosuchfunction:mod:libc"), "");
 }
