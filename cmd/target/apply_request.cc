@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/event_definition.h"
+#include "cmd/target/named_function.h"
+#include "cmd/target/probe_source.h"
 #include "cmd/target/tool_uses.h"
 #include "event/trace_options.h"
 #include "symbol/symbol.h"
@@ -26,6 +28,33 @@ Error about(std::string_view option, const std::string& value, const Error& erro
 std::string enable_of(const std::string& directory, const std::string& event) {
   return directory + "events/" + with_slash(event) + "/enable";
 }
+
+// As the kernel's, set_event takes words of 127 characters.
+constexpr size_t kMostOfSetEvent = 127;
+
+// Switches events on or off: all by one write, but those whose names are too long for it.
+class EventSwitch {
+ public:
+  EventSwitch(serve::Client& client, std::string directory, bool on)
+      : client_(client), directory_(std::move(directory)), on_(on) {}
+  void add(const std::string& event) {
+    const std::string word = (on_ ? "" : "!") + event;
+    if (word.size() > kMostOfSetEvent) return long_.push_back(event);
+    words_ += word + "\n";
+  }
+  Status write() {
+    for (const std::string& event : long_)
+      PB_TRY(client_.write_all(enable_of(directory_, event), on_ ? "1\n" : "0\n", false));
+    return words_.empty() ? Status() : client_.write_all(directory_ + "set_event", words_, false);
+  }
+
+ private:
+  serve::Client& client_;
+  const std::string directory_;
+  const bool on_;
+  std::string words_;
+  std::vector<std::string> long_;
+};
 
 // In an instance that others have, an event's filter is theirs.
 Status keep_filter(serve::Client& client, const std::string& path, AppliedRequest* applied) {
@@ -102,7 +131,8 @@ bool is_missing(const Result<T>& result, const std::string& text, AppliedRequest
 Status apply_events(serve::Client& client, const InstanceRequest& request,
                     AppliedRequest* applied) {
   if (request.events.empty()) return {};
-  std::string directory = request.directory(), words;
+  const std::string directory = request.directory();
+  EventSwitch on_switch(client, directory, true);
   PB_ASSIGN(std::string enabled, client.read_all(directory + "set_event"));
   std::vector<std::string> lines = split_lines(enabled);
   std::set<std::string> on(lines.begin(), lines.end());
@@ -112,7 +142,7 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
     if (!names.ok()) return names.error();
     PB_TRY(set_filters(client, directory, *names, event.filter, applied));
     for (const std::string& name : *names) {
-      words += name + "\n";
+      on_switch.add(name);
       const std::string enable = enable_of(directory, name);
       const bool was_off = on.insert(name).second;
       if (was_off) applied->events.push_back({directory, name});
@@ -121,7 +151,7 @@ Status apply_events(serve::Client& client, const InstanceRequest& request,
       if (!was_off && applied->uses) (void)applied->uses->share(ToolUse::Kind::kFile, enable);
     }
   }
-  return words.empty() ? Status() : client.write_all(directory + "set_event", words, false);
+  return on_switch.write();
 }
 
 Status make_instance(serve::Client& client, const std::string& name, AppliedRequest* applied) {
@@ -333,15 +363,57 @@ std::string none_of_program(serve::Client& client) {
   return text;
 }
 
+// "libc:send" is "send:mod:libc" there. Behind what is no library stands a command.
+std::string as_filter_line(serve::Client& client, const std::string& text) {
+  if (text.find(":mod:") != text.npos || text.starts_with('!') || is_function_command(text))
+    return text;
+  const auto parts = split_library(text);
+  const std::string &library = parts.first, &name = parts.second;
+  if (library.empty() || name.empty()) return text;
+  const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  const bool is_loaded = std::any_of(objects.begin(), objects.end(), [&](const auto& object) {
+    return is_file_of_library(library, std::string(base_name(object)));
+  });
+  return is_loaded || library.starts_with("lib") ? name + ":mod:" + library : text;
+}
+
+bool is_one_word(const std::string& pattern) {
+  return !pattern.empty() && !is_digit(pattern[0]) &&
+         std::all_of(pattern.begin(), pattern.end(), is_word_char);
+}
+
+// A name in the file means each function that is called so; an option's means those of one object.
+Status keep_one_object(serve::Client& client, const std::string& path, const std::string& name,
+                       const std::string& lines) {
+  const std::string program(base_name(client.exe()));
+  std::vector<std::string> files;
+  for (std::string line : split_lines(lines)) {
+    if (line.starts_with("[ ")) line.erase(0, std::min(line.find("] "), line.size() - 2) + 2);
+    if (line == name) files.push_back(program);
+    if (line.starts_with(name + " [") && line.ends_with(']'))
+      files.push_back(line.substr(name.size() + 2, line.size() - name.size() - 3));
+  }
+  files = files_by_rank(files, program);
+  if (files.size() < 2) return {};
+  for (size_t i = 1; i < files.size(); i++)
+    PB_TRY(client.write_all(path, "!" + name + ":mod:" + files[i] + "\n", false));
+  say_which_is_meant(name, files);
+  return {};
+}
+
 }  // namespace
 
 Status add_function(serve::Client& client, const std::string& path, std::string_view option,
-                    const std::string& pattern) {
+                    const std::string& text) {
+  const std::string pattern = as_filter_line(client, text);
   Status added = client.write_all(path, pattern + "\n", false);
   if (!added.ok()) return unknown_function(client, option, pattern, added.error());
-  if (pattern.find(":mod:") == pattern.npos) return {};
+  const bool has_module = pattern.find(":mod:") != pattern.npos;
+  if (!has_module && (option == "-N" || !is_one_word(pattern))) return {};
   Result<std::string> lines = client.read_all(path);
-  if (!lines.ok() || !waits_for_module(*lines, pattern)) return {};
+  if (!lines.ok()) return {};
+  if (!has_module) return keep_one_object(client, path, pattern, *lines);
+  if (!waits_for_module(*lines, pattern)) return {};
   const bool of_program = pattern.ends_with(":mod:!*");
   remark(std::string(option) + " '" + pattern + "': " +
          (of_program ? none_of_program(client)
@@ -365,7 +437,7 @@ Status apply_request(const TraceRequest& request, serve::Client& client, Applied
 }
 
 void stop_request(const AppliedRequest& applied, serve::Client& client) {
-  std::map<std::string, std::string> words;  // by instance
+  std::map<std::string, EventSwitch> off;  // by instance
   ToolUses* uses = applied.uses;
   const bool knows_others = uses && uses->look_again().ok();
   for (const AppliedRequest::Event& event : applied.events) {
@@ -373,10 +445,10 @@ void stop_request(const AppliedRequest& applied, serve::Client& client) {
     const bool is_own = !uses || uses->is_in_own_instance(event.directory);
     const std::string enable = enable_of(event.directory, event.name);
     if (is_own || (knows_others && !uses->is_others(ToolUse::Kind::kFile, enable)))
-      words[event.directory] += "!" + event.name + "\n";
+      off.try_emplace(event.directory, client, event.directory, false)
+          .first->second.add(event.name);
   }
-  for (const auto& [directory, text] : words)
-    (void)client.write_all(directory + "set_event", text, false);
+  for (auto& entry : off) (void)entry.second.write();
   if (uses) uses->ready();
   // Another tracer would clear the buffer, which is not read yet.
   for (const std::string& directory : applied.tracing) {

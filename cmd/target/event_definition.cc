@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -15,9 +17,13 @@
 #include "cmd/target/named_function.h"
 #include "cmd/target/probe_source.h"
 #include "cmd/target/prototypes.h"
+#include "cmd/target/target_program.h"
 #include "cmd/target/tool_uses.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
+#include "symbol/demangled_name.h"
+#include "symbol/elf_image.h"
+#include "symbol/load_functions.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -118,12 +124,6 @@ bool is_glob(std::string_view text) {
   return false;
 }
 
-// "libfoo", "libfoo.so" mean "libfoo.so.1".
-bool is_library(const std::string& wanted, const std::string& file) {
-  return wanted.empty() || file == wanted || file.starts_with(wanted + ".") ||
-         file.starts_with(wanted + "-");
-}
-
 // available_filter_functions has names without blanks; function_events and debug information have
 // this one.
 constexpr std::string_view kAnonymous = "(anonymous namespace)", kListed = "(anonymous_namespace)";
@@ -136,9 +136,8 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
 }
 
 // "ns::operator_new[](unsigned_long)" with the blank that debug information has. A function may be
-// called operator_add: only what is an operator by its next word has one, or, `is_asked`, what the
-// request itself writes with a blank.
-std::string with_operator(std::string name, bool is_asked) {
+// called operator_add: only what is an operator by its next word has one.
+std::string with_operator(std::string name) {
   constexpr std::string_view kWords[] = {"new", "new[]", "delete", "delete[]"};
   for (size_t at = 0; (at = name.find(kListedOperator, at)) != name.npos; at++) {
     const std::string_view rest = std::string_view(name).substr(at + kListedOperator.size());
@@ -147,7 +146,7 @@ std::string with_operator(std::string name, bool is_asked) {
       return rest.starts_with(word) &&
              (rest.size() == word.size() || rest[word.size()] == '(' || rest[word.size()] == '<');
     });
-    if (begins && (is_asked || is_word)) name.replace(at, kListedOperator.size(), kOperator);
+    if (begins && is_word) name.replace(at, kListedOperator.size(), kOperator);
   }
   return name;
 }
@@ -165,31 +164,72 @@ bool is_start_up_code(std::string_view name) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
-// The functions of available_filter_functions, "NAME [LIBRARY]", that a name or a glob means. A
-// name without its parameters means each function of that name.
+// "NAME [LIBRARY]" of available_filter_functions.
+NamedFunction listed_function(const std::string& line, const std::string& program) {
+  const size_t bracket = line.ends_with(']') ? line.rfind(" [") : line.npos;
+  if (bracket == line.npos) return {line, program};
+  return {line.substr(0, bracket), line.substr(bracket + 2, line.size() - bracket - 3)};
+}
+
+// How a listed function is meant. A name, letter by letter, means no glob: T::operator*.
+enum class Meant { kNot, kByGlob, kByName };
+
+// A name without its parameters means each function of that name with its clones, and the program's
+// own in the nameless namespace.
+Meant how_meant(const NamedFunction& listed, const std::string& pattern,
+                const std::string& program) {
+  const std::string_view suffix = shown_clone_suffix(listed.name);
+  const std::string_view whole =
+      std::string_view(listed.name).substr(0, listed.name.size() - suffix.size());
+  if (is_cold_name(listed.name)) return Meant::kNot;
+  if (listed.name == pattern || whole == pattern || listed.name.starts_with(pattern + "("))
+    return Meant::kByName;
+  if (listed.library == program && whole == std::string(kListed) + "::" + pattern)
+    return Meant::kByName;
+  const bool fits = is_glob(pattern) && listed.name.find("@0x") == listed.name.npos &&
+                    !is_start_up_code(listed.name) &&
+                    !::fnmatch(pattern.c_str(), listed.name.c_str(), 0);
+  return fits ? Meant::kByGlob : Meant::kNot;
+}
+
+// One name alone means the functions of one object.
+void keep_one_object(const std::string& text, const std::string& program,
+                     std::vector<NamedFunction>* found) {
+  std::vector<std::string> files;
+  for (const NamedFunction& one : *found) files.push_back(one.library);
+  files = files_by_rank(files, program);
+  if (files.empty()) return;
+  std::erase_if(*found, [&](const NamedFunction& one) { return one.library != files[0]; });
+  const std::string word = library_word(files[0]);
+  if (files.size() < 2 || word.empty()) return;
+  for (NamedFunction& one : *found) one.name = word + ":" + one.name;
+  say_which_is_meant(text, files);
+}
+
+// The functions of available_filter_functions that a name or a glob means.
 std::vector<NamedFunction> functions_named(const std::string& listed, const std::string& program,
                                            const std::string& text) {
-  const auto [library, asked] = split_library(text);
-  const std::string pattern =
-      replaced(replaced(asked, kAnonymous, kListed), kOperator, kListedOperator);
-  const bool has_operator = asked.find(kOperator) != asked.npos;
-  std::vector<NamedFunction> found;
+  const auto parts = split_library(replaced(text, "operator\"\" ", "operator\"\""));
+  const std::string &library = parts.first, &asked = parts.second;
+  const std::string pattern = without_blanks(asked);
+  std::vector<NamedFunction> by_name, by_glob;
   std::set<std::string> names;
   for (const std::string& line : split_lines(listed)) {
-    const size_t bracket = line.ends_with(']') ? line.rfind(" [") : line.npos;
-    const std::string name = line.substr(0, bracket);
-    const std::string file =
-        bracket == line.npos ? program : line.substr(bracket + 2, line.size() - bracket - 3);
-    const bool has_no_name = name.find("@0x") != name.npos;
-    const bool fits = is_glob(pattern) ? !has_no_name && !is_start_up_code(name) &&
-                                             !::fnmatch(pattern.c_str(), name.c_str(), 0)
-                                       : name == pattern || name.starts_with(pattern + "(");
-    if (!fits || !is_library(library, file) || !names.insert(name).second) continue;
-    found.push_back({(library.empty() ? "" : library + ":") +
-                         with_operator(replaced(name, kListed, kAnonymous), has_operator),
-                     file});
+    NamedFunction one = listed_function(line, program);
+    const Meant how = how_meant(one, pattern, program);
+    if (how == Meant::kNot || !is_file_of_library(library, one.library)) continue;
+    const bool is_one_object = how == Meant::kByName && library.empty();
+    if (!names.insert(is_one_object ? one.name + " " + one.library : one.name).second) continue;
+    // The user's own spelling is as good as the list's.
+    const bool is_asked = one.name == pattern;
+    const std::string name =
+        is_asked ? asked : with_operator(replaced(one.name, kListed, kAnonymous));
+    one.name = (library.empty() ? "" : library + ":") + name;
+    (how == Meant::kByName ? by_name : by_glob).push_back(std::move(one));
   }
-  return found;
+  if (by_name.empty()) return by_glob;
+  if (library.empty()) keep_one_object(asked, program, &by_name);
+  return by_name;
 }
 
 void say_what_is_unknown(const std::vector<std::string>& unknown) {
@@ -227,47 +267,22 @@ Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
   const size_t at = text.rfind('@');
   if (at != text.npos && asked.find('@') > 0 && !text.ends_with(kOwnCalls) &&
       !text.substr(at).starts_with("@0x")) {
-    auto found = functions_meant(client, objects, text.substr(0, at));
+    // The default version is f@@VERSION.
+    const std::string function(trim_back(std::string_view(text).substr(0, at), "@"));
+    auto found = functions_meant(client, objects, function);
     if (found.ok())
       for (NamedFunction& one : *found) one.name += text.substr(at);
     return found;
   }
   std::vector<std::string> chosen = objects;
   std::erase_if(chosen, [&](const std::string& object) {
-    return !is_library(library, std::string(base_name(object)));
+    return !is_file_of_library(library, std::string(base_name(object)));
   });
   if (const std::string file = sole_file_with_function(chosen, asked); !file.empty())
     return std::vector<NamedFunction>{{text, std::string(base_name(file))}};
   PB_ASSIGN(std::string listed,
             client.read_all("available_filter_functions", serve::kMostFunctions));
   return functions_named(listed, std::string(base_name(client.exe())), text);
-}
-
-// Empty: the process has no such function.
-Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event,
-                                      bool has_rest) {
-  const std::vector<std::string> objects = objects_of(client.pid(), client.exe());
-  PB_ASSIGN(const std::vector<NamedFunction> found, functions_meant(client, objects, event.text));
-  if (found.size() > kMostFunctions)
-    return user_error(E2BIG, "-e '" + event.text + "' means " + std::to_string(found.size()) +
-                                 " functions, and at most " + std::to_string(kMostFunctions) +
-                                 " become events: write a narrower glob, or take the tracer: "
-                                 "-t function -l '" +
-                                 event.text + "'.");
-  constexpr size_t kMany = 8;  // reading all costs about as much as looking for these
-  Prototypes prototypes(objects, found.size() > kMany);
-  Definitions definitions;
-  std::vector<std::string> unknown;
-  for (const NamedFunction& function : found) {
-    Prototype prototype = prototypes.of(function.name, function.library);
-    if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
-    if (found.size() == 1) print_probe_notes(prototype.notes);
-    add_functions(std::move(prototype), found.size() > 1, has_rest, &definitions);
-  }
-  say_what_is_unknown(unknown);
-  if (found.size() > 1)
-    remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
-  return definitions;
 }
 
 // Where libraries are looked for that no process has loaded.
@@ -277,6 +292,98 @@ constexpr const char* kLibraryDirectories[] = {"/usr/local/lib/",
                                                "/lib64/",
                                                "/usr/lib64/",
                                                "/usr/lib/"};
+
+// The file of a library that the process does not have yet: beside the objects that it has, or
+// where the dynamic linker looks. "": there is none.
+std::string file_to_come(const std::string& library, const std::vector<std::string>& objects) {
+  std::vector<std::string> folders;
+  for (const std::string& object : objects)
+    folders.push_back(object.substr(0, object.rfind('/') + 1));
+  folders.insert(folders.end(), std::begin(kLibraryDirectories), std::end(kLibraryDirectories));
+  std::set<std::string> looked_at;
+  for (const std::string& folder : folders) {
+    if (!folder.starts_with('/') || !looked_at.insert(folder).second) continue;
+    std::error_code none;
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+      const std::string file = entry.path().filename().string();
+      if (is_file_of_library(library, file) && file.find(".so") != file.npos) files.insert(file);
+    }
+    // A file without a version may be a text for the linker.
+    for (const std::string& file : files)
+      if (open_elf(folder + file).ok()) return folder + file;
+  }
+  return "";
+}
+
+// The functions that "libfoo:parse*" means where libfoo is still to come: those that its file
+// offers, each of which waits for it. The file is added to the objects.
+std::vector<NamedFunction> functions_to_come(const std::string& text,
+                                             std::vector<std::string>* objects) {
+  const auto [library, asked] = split_library(text);
+  if (!library.starts_with("lib") || !is_glob(asked)) return {};
+  for (const std::string& object : *objects)
+    if (is_file_of_library(library, std::string(base_name(object)))) return {};
+  const std::string path = file_to_come(library, *objects);
+  Result<ElfFile> elf = open_elf(path);
+  if (!elf.ok()) return {};
+  const ElfSymbols symbols = elf->image.dynsym();
+  std::string listed;
+  for (size_t i = 0; i < symbols.size(); i++) {
+    const Elf64_Sym symbol = symbols[i];
+    if (is_function(elf->image, symbol))
+      listed += without_blanks(demangle(symbols.name(symbol), false)) + " [" +
+                std::string(base_name(path)) + "]\n";
+  }
+  std::vector<NamedFunction> found = functions_named(listed, "", text);
+  if (found.empty()) return found;
+  objects->push_back(path);
+  return found;
+}
+
+// Empty: the process has no such function.
+Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event,
+                                      bool has_rest) {
+  std::vector<std::string> objects = objects_of(client.pid(), client.exe());
+  PB_ASSIGN(std::vector<NamedFunction> found, functions_meant(client, objects, event.text));
+  const size_t nr_loaded = objects.size();
+  if (found.empty()) found = functions_to_come(event.text, &objects);
+  if (found.size() > kMostFunctions)
+    return user_error(E2BIG, "-e '" + event.text + "' means " + std::to_string(found.size()) +
+                                 " functions, and at most " + std::to_string(kMostFunctions) +
+                                 " become events: write a narrower glob, or take the tracer: "
+                                 "-t function -l '" +
+                                 event.text + "'.");
+  if (objects.size() > nr_loaded)
+    remark("the program does not have " + objects.back() + " yet: what -e '" + event.text +
+           "' means there waits for it");
+  constexpr size_t kMany = 8;  // reading all costs about as much as looking for these
+  Prototypes prototypes(objects, found.size() > kMany);
+  Definitions definitions;
+  std::vector<std::string> unknown;
+  // Debug information says all copies of a function.
+  std::set<std::string> with_clones;
+  const auto is_clone = [](const NamedFunction& one) {
+    return !shown_clone_suffix(one.name).empty();
+  };
+  std::stable_partition(found.begin(), found.end(), std::not_fn(is_clone));
+  for (const NamedFunction& function : found) {
+    const std::string whole =
+        function.name.substr(0, function.name.size() - shown_clone_suffix(function.name).size());
+    if (with_clones.contains(whole)) continue;
+    Prototype prototype = prototypes.of(whole, function.library);
+    const bool is_said = prototype.source == Prototype::Source::kDebugInfo;
+    if (is_said) with_clones.insert(whole);
+    if (is_clone(function) && !is_said) prototype = prototypes.of(function.name, function.library);
+    if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
+    if (found.size() == 1) print_probe_notes(prototype.notes);
+    add_functions(std::move(prototype), found.size() > 1, has_rest, &definitions);
+  }
+  say_what_is_unknown(unknown);
+  if (found.size() > 1)
+    remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
+  return definitions;
+}
 
 // The soname of the library that a file of prototypes names, and that the process does not have:
 // sqlite3_step() of a python3 that has not imported sqlite3 yet. "": there is none.
@@ -343,9 +450,11 @@ std::string why_no_glob(serve::Client& client, const std::string& text) {
   const std::string library = split_library(text).first;
   if (!library.starts_with("lib") || !is_glob(text)) return "";
   for (const std::string& object : objects_of(client.pid(), client.exe()))
-    if (is_library(library, std::string(base_name(object)))) return "";
+    if (is_file_of_library(library, std::string(base_name(object)))) return "";
   return "-e '" + text + "': the program has not loaded " + library +
-         ", and a glob does not wait for a library. Name the functions: -e " + library + ":FUNC.";
+         ", and no file of it that has such functions is where libraries are looked for. A name "
+         "waits for any: -e " +
+         library + ":FUNC.";
 }
 
 // --- a declaration of C

@@ -50,6 +50,11 @@ void add_filter(const std::string& line, FollowWishes* wishes) {
   std::string library = module == line.npos ? "" : line.substr(module + 5);
   if (library.find_first_of("*?[!") != library.npos) library.clear();
   std::string name = line.substr(0, is_function_command(line) ? line.find(':') : module);
+  if (name == line) {
+    const auto [prefix, function] = split_library(line);
+    library = prefix.starts_with("lib") ? prefix : "";
+    name = function;
+  }
   add_function(name.empty() ? "*" : std::move(name), library, wishes);
 }
 

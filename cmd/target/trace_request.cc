@@ -60,7 +60,9 @@ bool is_function_definition(const std::string& text) {
 // "(anonymous namespace)::f*", "S::operator()", "operator new": all of it is a name, or a glob.
 bool is_name_with_signs(std::string_view text) {
   constexpr std::string_view kAnonymous[] = {"(anonymous namespace)", "(anonymous_namespace)"};
-  if (text.find("operator ") != text.npos && scan_function_name(text) == text.size()) return true;
+  const bool has_blank =
+      text.find("operator ") != text.npos || text.find("operator\"\" ") != text.npos;
+  if (has_blank && scan_function_name(text) == text.size()) return true;
   if (text.find('(') == text.npos) return false;
   if (scan_function_name(text) == text.size()) return true;
   std::string rest(text);

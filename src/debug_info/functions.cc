@@ -73,8 +73,11 @@ bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const 
   bool is_it = ends_as(whole, name_) || ends_as(squeeze(without_template_arguments(whole)), name_);
   std::string linkage = linkage_name(die);
   // The demangler spells template arguments otherwise than compilers do: long, long int.
-  bool has_arguments = last_.size() < last_component(name_).size();
-  if (!is_it && has_arguments) is_it = ends_as(squeeze(demangle(linkage, false)), name_);
+  bool has_arguments = last_.size() < last_component(name_).size() || name_.find('<') != name_.npos;
+  if (!is_it && has_arguments) {
+    const std::string shown = demangle(linkage, false);
+    is_it = ends_as(squeeze(shown), name_) || ends_as(without_blanks(shown), listed_);
+  }
   if (!is_it || parameters_.empty()) return is_it;
   std::string text = demangle(linkage, true);
   return canonical_parameters(split_demangled(text).parameters) == parameters_;
@@ -279,7 +282,11 @@ void FunctionFinder::ask(std::string_view name, std::string_view file) {
   name_ = squeeze(parts.name.empty() ? text : parts.name);
   parameters_ = parts.parameters.empty() ? "" : canonical_parameters(parts.parameters);
   if (name_.starts_with("::")) name_.erase(0, 2);
+  listed_ = without_blanks(parts.name.empty() ? text : parts.name);
   last_ = last_component(name_);
+  // "operator_bool" may be operator bool, as lists show it.
+  constexpr std::string_view kListed = "operator_";
+  if (last_.starts_with(kListed)) last_.resize(kListed.size() - 1);
   if (!last_.starts_with("operator")) last_.resize(std::min(last_.find('<'), last_.size()));
 }
 
@@ -293,6 +300,11 @@ Result<std::vector<FunctionInstance>> FunctionFinder::checked(
   return found;
 }
 
+// What stands behind "operator" is not known of a name in a list's form.
+std::vector<Dwarf_Die> FunctionFinder::units_to_search() const {
+  return last_ == "operator" ? index_.all() : index_.naming(last_);
+}
+
 Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name,
                                                            std::string_view file) {
   ask(name, file);
@@ -303,7 +315,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
     codes_.clear();
   }
   std::set<void*> walked;
-  std::vector<Dwarf_Die> units = index_.naming(last_);
+  std::vector<Dwarf_Die> units = units_to_search();
   // Most units only use the name for something else, or hold the bytes by chance. The heads of
   // functions tell. Functions inside of functions (lambdas) are looked for when there is no other.
   into_bodies_ = false;
@@ -313,7 +325,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
     return declarations_.size() == before;
   });
   into_bodies_ = true;
-  if (units.empty()) units = index_.naming(last_);
+  if (units.empty()) units = units_to_search();
   for (const Dwarf_Die& unit : units) {
     walked.insert(unit.addr);
     walk(unit, {});

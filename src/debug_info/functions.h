@@ -63,6 +63,7 @@ class FunctionFinder {
     std::unordered_map<uint64_t, Dwarf_Die> entries;  // by address
   };
   void ask(std::string_view name, std::string_view file);
+  std::vector<Dwarf_Die> units_to_search() const;
   void read_heads();
   std::vector<FunctionInstance> find_in_heads();
   Result<std::vector<FunctionInstance>> checked(std::vector<FunctionInstance> found) const;
@@ -82,7 +83,7 @@ class FunctionFinder {
   const DebugInfo& info_;
   const UnitIndex& index_;
   // Of the question:
-  std::string asked_, name_, last_, parameters_, file_;
+  std::string asked_, name_, listed_, last_, parameters_, file_;
   std::unordered_map<void*, std::string> declarations_;  // that match -> qualified name
   std::vector<Code> codes_;
   bool has_other_file_ = false;

@@ -4,12 +4,14 @@
 #include <cstdint>
 
 #include "base/text.h"
+#include "symbol/demangled_name.h"
 
 namespace patchbay {
 
 namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
+constexpr std::string_view kListedAnonymous = "(anonymous_namespace)";
 
 bool is_hex(char c) { return digit_value(c) < 16; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -27,6 +29,7 @@ class NameScanner {
   bool step();
   bool word_or_operator();
   bool operator_name();
+  bool listed_conversion();
   bool parentheses();
   size_t behind_group(size_t open, char opening, char closing) const;
   size_t behind_template(size_t open) const;
@@ -40,7 +43,7 @@ class NameScanner {
 // `library:` or the whole of `file@0x…`: both may hold what no C++ name holds. True: the name is
 // complete.
 bool NameScanner::library() {
-  for (size_t i = 0; is_name_char(at(i)) || contains("/.+-@:~", at(i)); i++) {
+  for (size_t i = 0; is_word_char(at(i)) || contains("/.+-@:~", at(i)); i++) {
     if (at(i) == '@' && at(i + 1) == '0' && at(i + 2) == 'x' && is_hex(at(i + 3))) {
       for (pos_ = i + 3; is_hex(at(pos_)); pos_++) {
       }
@@ -84,9 +87,9 @@ size_t NameScanner::behind_qualifiers(size_t from) const {
     size_t i = from;
     while (is_blank(at(i))) i++;
     std::string_view rest = text_.substr(i);
-    if (rest.substr(0, 5) == "const" && !is_name_char(at(i + 5))) {
+    if (rest.substr(0, 5) == "const" && !is_word_char(at(i + 5))) {
       from = i + 5;
-    } else if (rest.substr(0, 8) == "volatile" && !is_name_char(at(i + 8))) {
+    } else if (rest.substr(0, 8) == "volatile" && !is_word_char(at(i + 8))) {
       from = i + 8;
     } else if (at(i) == '&') {
       from = i + 1;
@@ -102,8 +105,12 @@ bool NameScanner::operator_name() {
     pos_ += 2;
     return true;
   }
-  if (contains("+-*/%^&|~!=<>,[]\"", at(pos_))) {
-    while (contains("+-*/%^&|~!=<>,[]\"", at(pos_))) pos_++;
+  if (starts("\"\"")) {
+    pos_ += at(pos_ + 2) == ' ' && is_word_start(at(pos_ + 3)) ? 3 : 2;
+    return true;
+  }
+  if (at(pos_) != ' ' && operator_sign(text_.substr(pos_))) {
+    pos_ += operator_sign(text_.substr(pos_));
     if (at(pos_) == ' ' && at(pos_ + 1) == '<') pos_++;
     return true;
   }
@@ -111,10 +118,26 @@ bool NameScanner::operator_name() {
   return true;
 }
 
+// "operator_" and a type, as lists show a conversion: operator_char_const*,
+// operator_std::vector<int,_std::allocator<int>_>. A function may be called so, too.
+bool NameScanner::listed_conversion() {
+  for (;;) {
+    size_t behind = pos_;
+    if (is_word_char(at(pos_)) || contains("*&", at(pos_))) behind = pos_ + 1;
+    if (at(pos_) == ':' && at(pos_ + 1) == ':') behind = pos_ + 2;
+    if (at(pos_) == '[' && at(pos_ + 1) == ']') behind = pos_ + 2;
+    if (at(pos_) == '<') behind = behind_template(pos_);
+    if (behind <= pos_) return true;
+    pos_ = behind;
+  }
+}
+
 bool NameScanner::word_or_operator() {
   size_t start = pos_;
-  while (is_name_char(at(pos_))) pos_++;
-  if (text_.substr(start, pos_ - start) != "operator") return true;
+  while (is_word_char(at(pos_))) pos_++;
+  const std::string_view word = text_.substr(start, pos_ - start);
+  if (word.starts_with("operator_")) return listed_conversion();
+  if (word != "operator") return true;
   // An ordinary function may have that name too: then its argument list follows.
   if (at(pos_) == '(' && at(pos_ + 1) != ')') return true;
   return operator_name();
@@ -147,7 +170,7 @@ bool NameScanner::parentheses() {
 // One piece of the name; false: it ends here.
 bool NameScanner::step() {
   char c = at(pos_);
-  if (is_name_char(c)) return word_or_operator();
+  if (is_word_char(c)) return word_or_operator();
   if (c == '(') return parentheses();
   size_t behind = 0;
   if (c == '<') behind = behind_template(pos_);
@@ -155,8 +178,9 @@ bool NameScanner::step() {
   if (starts("[abi:")) behind = behind_group(pos_, '[', ']');
   if (c == ':' && at(pos_ + 1) == ':') behind = pos_ + 2;
   if (contains(".$~", c)) behind = pos_ + 1;
-  if (c == '@')  // f@plt, f@dir/file-1.c
-    for (behind = pos_ + 1; is_name_char(at(behind)) || contains("./+-", at(behind)); behind++) {
+  if (c == '@')  // f@plt, f@dir/file-1.c, f@VERSION, f@@VERSION
+    for (behind = pos_ + (at(pos_ + 1) == '@' ? 2 : 1);
+         is_word_char(at(behind)) || contains("./+-", at(behind)); behind++) {
     }
   if (!behind) return false;
   pos_ = behind;
@@ -165,8 +189,10 @@ bool NameScanner::step() {
 
 size_t NameScanner::scan() {
   if (library()) return pos_;
-  size_t start = pos_;
-  if (!is_name_start(at(start)) && !contains("~.", at(start)) && !starts(kAnonymous)) return 0;
+  pos_ += special_prefix(text_.substr(pos_));
+  const size_t start = pos_;
+  const bool is_nameless = starts(kAnonymous) || starts(kListedAnonymous);
+  if (!is_word_start(at(start)) && !contains("~.", at(start)) && !is_nameless) return 0;
   while (!ended_ && step()) {
   }
   return pos_ == start ? 0 : pos_;

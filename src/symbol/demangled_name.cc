@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kAnonymous = "(anonymous namespace)";
 
-bool is_word(char c) { return is_name_char(c) || c == '$'; }
+bool is_word(char c) { return is_word_char(c) || c == '$'; }
 
 bool starts_at(std::string_view text, size_t at, std::string_view what) {
   return text.substr(std::min(at, text.size())).starts_with(what);
@@ -44,16 +44,14 @@ size_t skip_group(std::string_view text, size_t at);
 
 // Behind `operator` and its symbol; for a conversion, behind the type.
 size_t skip_operator(std::string_view text, size_t at) {
-  static constexpr std::array<std::string_view, 45> kSymbols = {
-      "()", "[]", "<<=", ">>=",  "<=>",    "->*",       "<<",   ">>",      "<=",
-      ">=", "==", "!=",  "&&",   "||",     "++",        "--",   "+=",      "-=",
-      "*=", "/=", "%=",  "^=",   "&=",     "|=",        "->",   "+",       "-",
-      "*",  "/",  "%",   "^",    "&",      "|",         "~",    "!",       "=",
-      "<",  ">",  ",",   "\"\"", " new[]", " delete[]", " new", " delete", " co_await"};
   at += std::string_view("operator").size();
-  for (std::string_view symbol : kSymbols) {
-    if (starts_at(text, at, symbol)) return at + symbol.size();
+  if (starts_at(text, at, "\"\"")) {  // operator""_kg, operator"" _kg
+    at += starts_at(text, at, "\"\" ") ? 3 : 2;
+    while (at < text.size() && is_word(text[at])) at++;
+    return at;
   }
+  if (const size_t length = operator_sign(text.substr(std::min(at, text.size()))))
+    return at + length;
   while (at < text.size() && text[at] != '(') {
     at = text[at] == '<' || text[at] == '[' ? skip_group(text, at) : at + 1;
   }
@@ -95,26 +93,6 @@ size_t skip_qualifiers(std::string_view text, size_t at) {
     }
   }
   return at;
-}
-
-std::string_view special_prefix(std::string_view text) {
-  static constexpr std::array<std::string_view, 13> kPrefixes = {"non-virtual thunk to ",
-                                                                 "virtual thunk to ",
-                                                                 "covariant return thunk to ",
-                                                                 "vtable for ",
-                                                                 "VTT for ",
-                                                                 "typeinfo for ",
-                                                                 "typeinfo name for ",
-                                                                 "guard variable for ",
-                                                                 "TLS init function for ",
-                                                                 "TLS wrapper function for ",
-                                                                 "transaction clone for ",
-                                                                 "non-transaction clone for ",
-                                                                 "hidden alias for "};
-  for (std::string_view prefix : kPrefixes) {
-    if (text.starts_with(prefix)) return text.substr(0, prefix.size());
-  }
-  return text.substr(0, 0);
 }
 
 bool returns_function_pointer(std::string_view text, size_t paren) {
@@ -163,6 +141,10 @@ std::string demangle_base(const std::string& mangled) {
   char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   std::string result = text && status == 0 ? text : "";
   std::free(text);
+  // The demangler's blank was C++11's.
+  constexpr std::string_view kLiteral = "operator\"\" ";
+  for (size_t at = 0; (at = result.find(kLiteral, at)) != result.npos;)
+    result.erase(at += kLiteral.size() - 1, 1);
   return result;
 }
 
@@ -178,8 +160,44 @@ std::string_view without_rust_hash(std::string_view name) {
 
 }  // namespace
 
+size_t operator_sign(std::string_view text) {
+  static constexpr std::array<std::string_view, 44> kSymbols = {
+      "()", "[]", "<<=", ">>=",    "<=>",       "->*",  "<<",      ">>",       "<=",
+      ">=", "==", "!=",  "&&",     "||",        "++",   "--",      "+=",       "-=",
+      "*=", "/=", "%=",  "^=",     "&=",        "|=",   "->",      "+",        "-",
+      "*",  "/",  "%",   "^",      "&",         "|",    "~",       "!",        "=",
+      "<",  ">",  ",",   " new[]", " delete[]", " new", " delete", " co_await"};
+  for (std::string_view symbol : kSymbols) {
+    if (text.starts_with(symbol)) return symbol.size();
+  }
+  return 0;
+}
+
+size_t special_prefix(std::string_view text) {
+  static constexpr std::array<std::string_view, 13> kPrefixes = {"non-virtual thunk to ",
+                                                                 "virtual thunk to ",
+                                                                 "covariant return thunk to ",
+                                                                 "vtable for ",
+                                                                 "VTT for ",
+                                                                 "typeinfo for ",
+                                                                 "typeinfo name for ",
+                                                                 "guard variable for ",
+                                                                 "TLS init function for ",
+                                                                 "TLS wrapper function for ",
+                                                                 "transaction clone for ",
+                                                                 "non-transaction clone for ",
+                                                                 "hidden alias for "};
+  const auto is_alike = [](char shown, char c) { return c == shown || (c == '_' && shown == ' '); };
+  for (std::string_view prefix : kPrefixes) {
+    if (text.size() > prefix.size() &&
+        std::equal(prefix.begin(), prefix.end(), text.begin(), is_alike))
+      return prefix.size();
+  }
+  return 0;
+}
+
 DemangledName split_demangled(std::string_view text) {
-  std::string_view prefix = special_prefix(text);
+  std::string_view prefix = text.substr(0, special_prefix(text));
   DemangledName result = split_plain(text.substr(prefix.size()));
   result.prefix = prefix;
   return result;
@@ -189,6 +207,19 @@ std::string_view clone_suffix(std::string_view symbol) {
   size_t dot = symbol.find('.');
   return dot == std::string_view::npos || dot == 0 ? symbol.substr(symbol.size())
                                                    : symbol.substr(dot);
+}
+
+std::string_view shown_clone_suffix(std::string_view shown) {
+  static constexpr std::array<std::string_view, 8> kWords = {
+      "constprop", "isra", "part", "cold", "llvm", "lto_priv", "localalias", "clone"};
+  const size_t last = shown.find_last_of(":)>}]\"");
+  for (size_t dot = last == shown.npos ? 0 : last; (dot = shown.find('.', dot)) != shown.npos;
+       dot++) {
+    const std::string_view word = shown.substr(dot + 1, shown.find('.', dot + 1) - dot - 1);
+    if (dot > 0 && std::find(kWords.begin(), kWords.end(), word) != kWords.end())
+      return shown.substr(dot);
+  }
+  return shown.substr(shown.size());
 }
 
 bool is_cold_name(std::string_view symbol) {
@@ -351,6 +382,8 @@ std::vector<std::string> mangled_needles(std::string_view name) {
     size_t end = at;
     while (end < name.size() && is_word(name[end])) ++end;
     std::string_view word = name.substr(at, end - at);
+    // "T::operator_bool", as lists show T::operator bool, or a function that is called so.
+    if (word.starts_with("operator_")) break;
     bool known = std::find(kAbbreviated.begin(), kAbbreviated.end(), word) != kAbbreviated.end();
     if (!word.empty() && !is_digit(word[0]) && !known) {
       needles.push_back(std::to_string(word.size()) + std::string(word));

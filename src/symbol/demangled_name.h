@@ -18,6 +18,11 @@ struct DemangledName {
 };
 
 DemangledName split_demangled(std::string_view text);
+// Of "vtable for X", "non-virtual thunk to f", with blanks or as lists have it, with '_': how long
+// what stands in front of the name is. 0: nothing does.
+size_t special_prefix(std::string_view text);
+// Behind "operator": how long the sign is, "<<=" or " new[]". 0: a conversion or a literal.
+size_t operator_sign(std::string_view text);
 
 // Without blanks that carry no meaning.
 std::string squeeze(std::string_view text);
@@ -36,6 +41,9 @@ std::vector<std::string> mangled_needles(std::string_view name);
 std::string_view symbol_fragment(std::string_view glob);
 // _Z3foov.isra.0 -> ".isra.0"; empty for a name that is no clone.
 std::string_view clone_suffix(std::string_view symbol);
+// The same of a name as it is shown: ns::f.llvm.12 -> ".llvm.12". Not every dot begins one:
+// main.work is a function of Go.
+std::string_view shown_clone_suffix(std::string_view shown);
 // A .cold part: never called as a function.
 bool is_cold_name(std::string_view symbol);
 

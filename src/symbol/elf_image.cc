@@ -81,6 +81,33 @@ bool ElfSymbols::is_old_version(size_t index) const {
   return at != 0 && at != whole.npos && !whole.substr(at).starts_with("@@");
 }
 
+std::string_view ElfSymbols::version(size_t index) const {
+  constexpr uint16_t kNumber = 0x7fff;
+  constexpr size_t kMostDefinitions = 0x7fff;
+  if (versions_.size() / sizeof(Elf64_Versym) <= index) {
+    const std::string_view whole = string_at(strings_, (*this)[index].st_name, kMaxName);
+    const size_t at = whole.rfind('@');
+    return at == 0 || at == whole.npos ? whole.substr(whole.size()) : whole.substr(at + 1);
+  }
+  Elf64_Versym wanted = 0;
+  std::memcpy(&wanted, versions_.data() + index * sizeof wanted, sizeof wanted);
+  Bytes rest = definitions_;
+  for (size_t i = 0; i < kMostDefinitions && (wanted & kNumber) > VER_NDX_GLOBAL; i++) {
+    Elf64_Verdef definition;
+    Elf64_Verdaux name;
+    if (rest.size() < sizeof definition) break;
+    std::memcpy(&definition, rest.data(), sizeof definition);
+    if (definition.vd_ndx == (wanted & kNumber)) {
+      if (rest.size() < sizeof name || definition.vd_aux > rest.size() - sizeof name) break;
+      std::memcpy(&name, rest.data() + definition.vd_aux, sizeof name);
+      return string_at(strings_, name.vda_name, kMaxName);
+    }
+    if (definition.vd_next == 0 || definition.vd_next > rest.size()) break;
+    rest = rest.subspan(definition.vd_next);
+  }
+  return {};
+}
+
 // --- headers and sections
 
 Result<ElfImage> ElfImage::from_file(Bytes file) {
@@ -260,7 +287,8 @@ ElfSymbols ElfImage::symbols_of_type(uint32_t type) const {
     if (section.type != type || section.entry_size != sizeof(Elf64_Sym)) continue;
     if (section.link >= sections_.size()) continue;
     return {section_bytes(section), section_bytes(sections_[section.link]),
-            type == SHT_DYNSYM ? dynamic_versions() : Bytes()};
+            type == SHT_DYNSYM ? dynamic_versions() : Bytes(),
+            type == SHT_DYNSYM ? version_definitions() : Bytes()};
   }
   return {};
 }
@@ -268,6 +296,11 @@ ElfSymbols ElfImage::symbols_of_type(uint32_t type) const {
 Bytes ElfImage::dynamic_versions() const {
   uint64_t table = 0;
   return dynamic_address(DT_VERSYM, &table) ? at(table) : Bytes();
+}
+
+Bytes ElfImage::version_definitions() const {
+  uint64_t list = 0;
+  return dynamic_address(DT_VERDEF, &list) ? at(list) : Bytes();
 }
 
 ElfSymbols ElfImage::symtab() const { return symbols_of_type(SHT_SYMTAB); }
@@ -284,7 +317,8 @@ ElfSymbols ElfImage::dynsym() const {
   Bytes names = at(strings);
   size_t count = std::min(count_dynamic_symbols(), entries.size() / sizeof(Elf64_Sym));
   return {entries.first(count * sizeof(Elf64_Sym)),
-          names.first(std::min<uint64_t>(strings_size, names.size())), dynamic_versions()};
+          names.first(std::min<uint64_t>(strings_size, names.size())), dynamic_versions(),
+          version_definitions()};
 }
 
 std::vector<uint64_t> ElfImage::dynamic_values(int64_t tag) const {

@@ -40,8 +40,8 @@ struct ElfSection {
 class ElfSymbols {
  public:
   ElfSymbols() = default;
-  ElfSymbols(Bytes entries, Bytes strings, Bytes versions = {})
-      : entries_(entries), strings_(strings), versions_(versions) {}
+  ElfSymbols(Bytes entries, Bytes strings, Bytes versions = {}, Bytes definitions = {})
+      : entries_(entries), strings_(strings), versions_(versions), definitions_(definitions) {}
 
   size_t size() const { return entries_.size() / sizeof(Elf64_Sym); }
   Elf64_Sym operator[](size_t index) const;
@@ -55,13 +55,16 @@ class ElfSymbols {
   // A version that only programs linked long ago ask for: memcpy@GLIBC_2.2.5 beside the default
   // memcpy@@GLIBC_2.14. A dynamic table says so in .gnu.version, the others in the name.
   bool is_old_version(size_t index) const;
+  // "GLIBC_2.2.5"; empty: the symbol has none.
+  std::string_view version(size_t index) const;
 
   static constexpr size_t kMaxName = 16384;
 
  private:
   Bytes entries_;
   Bytes strings_;
-  Bytes versions_;  // of a dynamic table: one Elf64_Versym a symbol
+  Bytes versions_;     // of a dynamic table: one Elf64_Versym a symbol
+  Bytes definitions_;  // and what the numbers in them mean: a list of Elf64_Verdef
 };
 
 class ElfImage {
@@ -102,6 +105,7 @@ class ElfImage {
   Bytes file_range(uint64_t offset, uint64_t size) const;
   ElfSymbols symbols_of_type(uint32_t type) const;
   Bytes dynamic_versions() const;
+  Bytes version_definitions() const;
   // The values that PT_DYNAMIC has for a tag, in order.
   std::vector<uint64_t> dynamic_values(int64_t tag) const;
   // The first of them; false when there is none.

@@ -331,6 +331,18 @@ std::vector<FunctionSymbol> ElfModule::find_functions_of_file(std::string_view n
   return found;
 }
 
+std::vector<FunctionSymbol> ElfModule::find_functions_of_version(std::string_view name,
+                                                                 std::string_view version) {
+  std::vector<FunctionSymbol> found;
+  for_each_name(
+      [&](const TableSymbol& symbol) {
+        if (!symbol.table.name_is(symbol.symbol, name)) return;
+        if (symbol.table.version(symbol.index) == version) found.push_back(complete(symbol));
+      },
+      name);
+  return found;
+}
+
 std::string_view ElfModule::file_of(const FunctionSymbol& function) {
   std::string_view found;
   for_each_local([&](const TableSymbol& symbol, std::string_view file) {

@@ -75,6 +75,9 @@ class ElfModule final : public Module {
   OtherUse find_other_use(std::string_view name);
   // Those of a source file (its name as STT_FILE has it, or the end of a path), clones included.
   std::vector<FunctionSymbol> find_functions_of_file(std::string_view name, std::string_view file);
+  // Of a version: memcpy, GLIBC_2.2.5.
+  std::vector<FunctionSymbol> find_functions_of_version(std::string_view name,
+                                                        std::string_view version);
   // The source file of a local function; empty: no symbol table says.
   std::string_view file_of(const FunctionSymbol& function);
   // The stubs of calls into other objects: "strlen@plt". Names stay valid as long as the module.

@@ -2,12 +2,14 @@
 //
 // A name is tried in steps, each in all modules in load order before the next one:
 //
+//   0. one identifier: the program's own function, of C or C++; then those that libraries offer
 //   1. exactly this symbol (C, or mangled)              the tables as they lie in the files
 //   2. its clones: name.isra.0, name.constprop.1, ...   the same
 //   3. C++: the demangled name, in classes from the exact overload to a mere last component
 //
-// Step 3 demangles only names that contain every identifier of what was asked for, which is a
-// search in a few megabytes and some hundred demanglings, instead of some ten thousand.
+// Step 0 is there because libc has hundreds of short names (send, index, step), which programs have
+// in C++ as well. Step 3 demangles only names that contain every identifier of what was asked for,
+// which is a search in a few megabytes and some hundred demanglings, instead of some ten thousand.
 #include "symbol/resolve.h"
 
 #include <link.h>
@@ -21,6 +23,14 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kMaxDemangledForHints = 20000;
+constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+
+// libc, its dynamic linker, and the parts that older ones have beside it.
+bool is_c_library(std::string_view file) {
+  constexpr std::string_view kFiles[] = {"libc.so", "libc-2.", "libpthread", "ld-linux", "libm.so"};
+  return std::any_of(std::begin(kFiles), std::end(kFiles),
+                     [&](std::string_view name) { return file.starts_with(name); });
+}
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
@@ -45,13 +55,19 @@ class CxxQuestion {
  private:
   Answer compare_name(std::string_view name) const;
 
-  std::string name_, parameters_, trailing_;
+  // With the clone's suffix apart, as the demangler has it: shop::hidden.llvm.12
+  std::string prefix_, name_, parameters_, trailing_, suffix_;
+  std::string listed_;          // as lists show it, without blanks
   bool has_arguments_ = false;  // template arguments or ABI tags
   std::vector<std::string> needles_;
 };
 
 CxxQuestion::CxxQuestion(std::string_view asked) {
+  suffix_ = shown_clone_suffix(asked);
+  asked.remove_suffix(suffix_.size());
   DemangledName parts = split_demangled(asked);
+  prefix_ = without_blanks(parts.prefix);
+  listed_ = without_blanks(parts.name.empty() ? asked : parts.name);
   name_ = squeeze(parts.name.empty() ? asked : parts.name);
   if (name_.starts_with("::")) name_.erase(0, 2);
   parameters_ = canonical_parameters(parts.parameters);
@@ -70,7 +86,7 @@ bool CxxQuestion::may_be(std::string_view symbol) const {
 Answer CxxQuestion::compare_name(std::string_view name) const {
   std::string whole = squeeze(name);
   std::string bare = has_arguments_ ? whole : squeeze(without_template_arguments(name));
-  if (whole == name_) return Answer::kExact;
+  if (whole == name_ || without_blanks(name) == listed_) return Answer::kExact;
   if (bare == name_) return Answer::kTemplate;
   return whole.ends_with("::" + name_) || bare.ends_with("::" + name_) ? Answer::kSuffix
                                                                        : Answer::kNo;
@@ -79,15 +95,17 @@ Answer CxxQuestion::compare_name(std::string_view name) const {
 Answer CxxQuestion::compare(std::string_view symbol) const {
   std::string text = demangle(symbol, true);
   DemangledName parts = split_demangled(text);
-  if (!parts.prefix.empty()) return Answer::kNo;  // thunks are not what was asked for
-  Answer answer = compare_name(demangle(symbol.substr(0, symbol.find('.')), false));
+  if (without_blanks(parts.prefix) != prefix_) return Answer::kNo;  // thunks are asked for as such
+  if (!suffix_.empty() && clone_suffix(symbol) != suffix_) return Answer::kNo;
+  const std::string shown = demangle(symbol.substr(0, symbol.find('.')), false);
+  Answer answer = compare_name(std::string_view(shown).substr(parts.prefix.size()));
   if (answer == Answer::kNo) return answer;
   if (!parameters_.empty() && canonical_parameters(parts.parameters) != parameters_) {
     return Answer::kOtherParameters;
   }
   std::string_view trailing = parts.trailing.substr(0, parts.trailing.find(" [clone"));
   if (!trailing_.empty() && squeeze(trailing) != trailing_) return Answer::kOtherParameters;
-  if (clone_suffix(symbol).empty()) return answer;
+  if (clone_suffix(symbol) == suffix_) return answer;
   if (answer == Answer::kExact) return Answer::kExactClone;
   return answer == Answer::kSuffix ? Answer::kSuffixClone : answer;
 }
@@ -101,6 +119,10 @@ class Resolver {
   Result<std::vector<ResolvedFunction>> finish();
   bool select_modules();
   bool by_offset(Result<std::vector<ResolvedFunction>>* result);
+  bool by_owner();
+  bool add_of_program(ElfModule& program);
+  bool add_global_cxx(ElfModule& module, bool only_global, bool clones);
+  bool add_clones(ElfModule& module);
   bool by_symbol();
   bool by_clone();
   bool by_file();
@@ -186,6 +208,53 @@ bool Resolver::by_offset(Result<std::vector<ResolvedFunction>>* result) {
   return true;
 }
 
+// Functions of C++ in no namespace, and in the nameless one: send(Host const&). Clones, where they
+// are all that is left of one.
+bool Resolver::add_global_cxx(ElfModule& module, bool only_global, bool clones) {
+  const std::string named = std::to_string(name_.size()) + std::string(name_);
+  for (const char* start : {"_Z", "_ZL", "_ZN12_GLOBAL__N_1"}) {
+    module.for_each_name(
+        [&](const TableSymbol& symbol) {
+          const std::string_view name = symbol.table.name(symbol.symbol);
+          if (is_cold_name(name) || clone_suffix(name).empty() == clones) return;
+          std::string shown =
+              without_template_arguments(demangle(name.substr(0, name.find('.')), false));
+          if (shown.starts_with(kAnonymous)) shown.erase(0, kAnonymous.size());
+          const FunctionSymbol function = module.complete(symbol);
+          if (shown == name_ && (function.is_global || !only_global))
+            add(module, function, demangle(name, false));
+        },
+        start + named);
+  }
+  return !found_.empty();
+}
+
+bool Resolver::add_of_program(ElfModule& program) {
+  for (const FunctionSymbol& function : program.find_functions(name_))
+    add(program, function, display_name(program, function));
+  drop_old_versions();
+  return !found_.empty() || add_global_cxx(program, false, false) || add_clones(program) ||
+         add_global_cxx(program, false, true);
+}
+
+// What the program calls by this name, where it is one identifier. A library's function of C is the
+// dynamic linker's choice.
+bool Resolver::by_owner() {
+  if (!std::all_of(name_.begin(), name_.end(), is_word_char)) return false;
+  for (const auto& module : chosen_) {
+    if (is_passed_over(*module)) continue;
+    if (module->identity().is_executable && add_of_program(*module)) return true;
+  }
+  for (const auto& module : chosen_) {
+    if (is_passed_over(*module) || module->identity().is_executable) continue;
+    const bool is_c_librarys = is_c_library(module->name());
+    if (!is_c_librarys && add_global_cxx(*module, true, false)) return true;
+    for (const FunctionSymbol& function : module->find_functions(name_))
+      if (function.is_global) return false;  // by_symbol() finds it
+  }
+  return false;
+}
+
 bool Resolver::by_symbol() {
   for (const auto& module : chosen_) {
     for (const FunctionSymbol& function : module->find_functions(name_)) {
@@ -197,12 +266,13 @@ bool Resolver::by_symbol() {
   return false;
 }
 
-// f@file.c, as perf probe and gdb have it, for one of several static functions; f@plt for the stub
-// of an object's own calls.
+// f@file.c, as perf probe and gdb have it, for one of several static functions; f@VERSION; f@plt
+// for the stub of an object's own calls.
 bool Resolver::by_file() {
   const size_t at = name_.rfind('@');
   if (at == name_.npos || at == 0) return false;
-  const std::string_view function = name_.substr(0, at), file = name_.substr(at + 1);
+  const std::string_view function = trim_back(name_.substr(0, at), "@"),
+                         file = name_.substr(at + 1);
   for (const auto& module : chosen_) {
     if (is_passed_over(*module)) continue;
     if (file == "plt") {
@@ -210,6 +280,9 @@ bool Resolver::by_file() {
         if (stub.name == name_) add(*module, stub, std::string(stub.name));
     } else {
       for (const FunctionSymbol& one : module->find_functions_of_file(function, file))
+        add(*module, one, display_name(*module, one));
+      if (!found_.empty()) return true;
+      for (const FunctionSymbol& one : module->find_functions_of_version(function, file))
         add(*module, one, display_name(*module, one));
     }
     if (!found_.empty()) return true;
@@ -219,20 +292,20 @@ bool Resolver::by_file() {
 
 // The optimiser replaced a function by specialised copies of it. Many names are looked at, so this
 // reads the list of functions.
+bool Resolver::add_clones(ElfModule& module) {
+  const std::string start = std::string(name_) + ".";
+  module.for_each_name(
+      [&](const TableSymbol& symbol) {
+        const FunctionSymbol function = module.complete(symbol);
+        add(module, function, display_name(module, function));
+      },
+      start);
+  return !found_.empty();
+}
+
 bool Resolver::by_clone() {
-  std::string start = std::string(name_) + ".";
-  for (const auto& module : chosen_) {
-    module->for_each_name(
-        [&](const TableSymbol& symbol) {
-          std::string_view name = symbol.table.name(symbol.symbol);
-          if (!name.starts_with(start)) return;
-          FunctionSymbol function = module->complete(symbol);
-          add(*module, function, display_name(*module, function));
-        },
-        start);
-    if (!found_.empty()) return true;
-  }
-  return false;
+  return std::any_of(chosen_.begin(), chosen_.end(),
+                     [&](const auto& module) { return add_clones(*module); });
 }
 
 bool Resolver::by_cxx_name() {
@@ -442,7 +515,7 @@ Result<std::vector<ResolvedFunction>> Resolver::resolve() {
   for (bool tracers_own : {false, true}) {
     takes_tracers_own_ = tracers_own;
     other_overloads_.clear();
-    if (by_symbol() || by_file() || by_clone() || by_cxx_name()) return finish();
+    if (by_owner() || by_symbol() || by_file() || by_clone() || by_cxx_name()) return finish();
   }
   return no_function();
 }

@@ -106,11 +106,12 @@ class SymbolTable {
   // Called by refresh() for each module whose memory is gone, or is another's.
   virtual void set_unload_hook(std::function<void(const Module&)>) {}
   virtual std::vector<Module*> modules() = 0;
-  // NAME, LIBRARY:NAME, file@0xOFFSET, a mangled name, ns::Class::method (all overloads), or that
-  // with a full parameter list. NAME prefers the executable, then libraries in load order, as the
-  // dynamic linker does: the first module that has it counts. The tracer's library is passed over,
-  // because it holds a C++ runtime and functions in front of libc's. Of several versions of a
-  // symbol NAME is the default one.
+  // NAME, LIBRARY:NAME, file@0xOFFSET, NAME@VERSION, a mangled name, ns::Class::method (all
+  // overloads), or that with a full parameter list, also as lists show it. NAME prefers the
+  // executable, then libraries in load order, as the dynamic linker does: the first module that has
+  // it counts. A global function of C++ in the executable, or in another library than libc, comes
+  // before libc's of that name. The tracer's library is passed over, because it holds a C++ runtime
+  // and functions in front of libc's. Of several versions of a symbol NAME is the default one.
   // LIBRARY is a soname prefix (libsqlite3, libc).
   // EINVAL with near matches in the sentence when nothing matches.
   virtual Result<std::vector<ResolvedFunction>> resolve(std::string_view spec) = 0;

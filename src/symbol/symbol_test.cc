@@ -51,7 +51,10 @@ KEEP Handler pick_handler(int which) {
 }
 }  // namespace pb_fixture
 
+// Names that libc has.
+KEEP int send(const pb_fixture::Callable& callable, int value) { return callable.seed + value; }
 namespace {
+KEEP int recv(int value) { return value * 17; }
 KEEP int pb_anonymous_function(int value) { return value * 7 + 1; }
 }  // namespace
 
@@ -106,6 +109,25 @@ class SelfSymbols : public testing::Test {
 
   std::unique_ptr<SymbolTable> table_ = make_self_symbol_table();
 };
+
+TEST_F(SelfSymbols, VersionsBehindAnAt) {
+  for (const char* version : {"GLIBC_2.2.5", "GLIBC_2.3.2"}) {
+    auto found = resolve(std::string("libc:pthread_cond_wait@") + version);
+    ASSERT_EQ(found.size(), 1u) << version;
+    EXPECT_EQ(found[0].symbol.address,
+              uint64_t(dlvsym(RTLD_DEFAULT, "pthread_cond_wait", version)));
+  }
+  EXPECT_EQ(resolve("pthread_cond_wait@@GLIBC_2.3.2")[0].symbol.address,
+            resolve("libc:pthread_cond_wait")[0].symbol.address);
+  EXPECT_NE(refusal("libc:pthread_cond_wait@GLIBC_2.4"), "");
+}
+
+TEST_F(SelfSymbols, TheProgramsOwnComesBeforeLibcs) {
+  expect_only("send", (void*)(int (*)(const pb_fixture::Callable&, int))::send, "send");
+  expect_only("recv", (void*)(int (*)(int))::recv, "(anonymous namespace)::recv");
+  EXPECT_EQ(resolve("libc:send")[0].module->name().substr(0, 4), "libc");
+  EXPECT_EQ(resolve(own_name() + ":send")[0].symbol.address, resolve("send")[0].symbol.address);
+}
 
 void expect_part(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\n  lacks: " << part;

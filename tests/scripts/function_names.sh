@@ -77,6 +77,80 @@ refused 'no function "scanf@plt"' -e 'p:x scanf@plt'
 refused '"__restore_rt" (in libc.so.6 is code that nobody calls|is only imported)|no function' \
   -e 'p:x libc:__restore_rt'
 
+# --- whose function, and names that are no plain words
+long=Java_com_example_company_product_subsystem_module_component_NativeBridgeConnectionManager
+long=${long}_nativeOpenConnectionWithParametersAndTimeout__ILjava_lang_String_2
+cat >own.cc <<CC
+#include <cstdio>
+#include <string>
+#define N __attribute__((noinline, noclone, used))
+struct Host { std::string db; };
+N int send(Host const &h, const char *s) { asm volatile(""); return int(h.db.size()) + s[0]; }
+namespace { N int recv(int n) { asm volatile(""); return n + 1; } }
+struct T {
+  int v;
+  N explicit operator bool() const { asm volatile(""); return v != 0; }
+  N operator char const *() const { asm volatile(""); return "abc"; }
+  N T operator*(T o) const { asm volatile(""); return T{v * o.v}; }
+};
+N long operator""_kg(unsigned long long n) { asm volatile(""); return long(n) * 1000; }
+N int größe(int länge) { asm volatile(""); return länge; }
+extern "C" {
+N int enable(int a) { asm volatile(""); return a; }
+N int $long(int n) { asm volatile("" ::"r"(n)); return n; }
+}
+namespace geo {
+__attribute__((noinline)) int name_len(std::string const &name, int const &base, bool loud) {
+  int sum = base;
+  for (char c : name) sum += c * (base + 1);
+  if (loud) std::puts(name.c_str());
+  if (sum == 77) __builtin_abort();
+  return sum;
+}
+}
+int (*keep)(std::string const &, int const &, bool);
+int main(int argc, char **argv) {
+  T t{argc};
+  int sum = send(Host{"db1"}, "h") + recv(2) + bool(t) + ((const char *)t)[0] + (t * t).v;
+  sum += int(5_kg) + größe(7) + enable(7) + $long(3);
+  for (int i = 0; i < 3; i++) sum += geo::name_len(std::string(size_t(i + argc), 'x'), 5, false);
+  if (argc > 1) keep = geo::name_len;
+  std::printf("%d\n", sum + (keep != nullptr));
+}
+CC
+g++ -g -O3 -o own own.cc || skip "g++ cannot build the program"
+calls_of() {
+  "$patchbay" calls -o lines "$@" -- ./own >out 2>err && sed -E 's/ <[0-9.]+ ms>$//' lines
+}
+same "the program's own before libc's" 'send({db="db1"}, "h") = 107' "$(calls_of -e send)"
+has "and that is said" "$(cat err)" 'send\(\) is in own and libc.so.6: own:send is meant; .*:send'
+same "its own of the nameless namespace" '(anonymous namespace)::recv(2) = 3' "$(calls_of -e recv)"
+same "beside one that is hit" 'größe(7) = 7' "$(calls_of -e größe -e libc:send)"
+has "one that was not is said" "$(cat err)" "'libc:send' was not hit"
+for name in 'T::operator bool' T::operator_bool; do
+  has "$name" "$(calls_of -e "$name")" '^T::operator.bool\(.*\) = true$'
+done
+for name in 'T::operator char const*' 'T::operator_char_const*'; do
+  has "$name" "$(calls_of -e "$name")" '^T::operator.char.const\*\(.*\) = "abc"$'
+done
+has "T::operator*" "$(calls_of -e 'T::operator*')" '^T::operator\*\(.*v=1.* = '
+for name in 'operator""_kg' 'operator"" _kg'; do
+  same "$name" 'operator""_kg(5) = 5000' "$(calls_of -e "$name")"
+done
+for name in geo::name_len 'geo::*'; do
+  same "$name and its clone" 3 "$(calls_of -e "$name" | grep -c '^geo::name_len')"
+done
+traced_own() {
+  "$patchbay" record -q -o t.dat "$@" -- ./own >out 2>err
+  "$patchbay" report -i t.dat
+}
+has "a field beyond ASCII" "$(traced_own -e größe -f 'länge > 3')" 'größe\(l_u00e4nge=7\)'
+has "a function called enable" "$(traced_own -e 'enable(int a)' -f 'a > 5')" 'main->enable\(a=7\)'
+has "a name of 160 characters" "$(traced_own -e "$long")" "main->$long\(n=3\)"
+same "a glob of own" "$(traced_own -t function -l 'own:*' | sed -n 's/.*: function: //p' | sort)" \
+  "$(traced_own -t function -l ':mod:own' | sed -n 's/.*: function: //p' | sort)"
+has "the tracer at the program's own" "$(traced_own -t function -l send)" 'function: send <-main'
+
 # In libc, where no int3 may be: a probe whose jump takes the end of another one's former stub.
 LD_PRELOAD=$agent sleep 60 &
 idle=$!

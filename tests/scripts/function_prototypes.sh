@@ -170,9 +170,19 @@ refused() {
 }
 refused "no event and no function 'mysteri'" -e mysteri
 refused "means [0-9]+ functions, and at most 1000" -e '*'
-refused "not loaded libsqlite3, and a glob does not wait .*: -e libsqlite3:FUNC" -e 'libsqlite3:sq*'
-"$patchbay" calls -o lines -e 'libsqlite3:sq*' -- ./plain >out 2>err
-has "calls: a glob does not wait" "$(cat err)" 'libsqlite3, and a glob does not wait'
+refused "not loaded libnowhere, and no file of it .*: -e libnowhere:FUNC" -e 'libnowhere:sq*'
+cat >late.c <<'C'
+#include <dlfcn.h>
+int main(void) {
+  void *library = dlopen("libsqlite3.so.0", RTLD_NOW);
+  return library ? ((int (*)(void))dlsym(library, "sqlite3_libversion_number"))() < 3 : 1;
+}
+C
+gcc -o late late.c
+"$patchbay" calls -o lines -e 'libsqlite3:sqlite3_libversion*' -- ./late 2>err
+check "a library that comes late" test $? = 0
+has "a glob waits for it" "$(cat lines)" '^sqlite3_libversion_number\('
+has "and says so" "$(cat err)" 'does not have /.*/libsqlite3.so.* yet: what .* means there waits'
 refused "no event and no function 'libc:nothing_\*'" -e 'libc:nothing_*'
 refused "Invalid type 'strng'|Unknown type|strng" -e 'open(strng path)'
 traced plain -e 'libc:mkfif*'
