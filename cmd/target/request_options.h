@@ -74,9 +74,11 @@ inline constexpr Option kRequestOptions[] = {
      .more =
          "A glob fits the names that available_filter_functions lists, C++ names as they stand "
          "there. GLOB:mod:LIB means those of a library (LIB may be a glob, and an empty GLOB means "
-         "all), and :mod:!* means those of the program itself. When nothing fits, the program does "
-         "not run. A library that is not loaded yet is waited for, and what is traced of it is "
-         "traced again each time that it comes.",
+         "all), and :mod:!* means those of the program itself. LIB:GLOB means the same, as for -e, "
+         "and prog:* the functions of the program prog. A name without a library means the "
+         "program's own function, before a library's, before libc's. When nothing fits, the "
+         "program does not run. A library that is not loaded yet is waited for, and what is traced "
+         "of it is traced again each time that it comes.",
      .repeats = true},
     {.letter = 'N',
      .name = "notrace",

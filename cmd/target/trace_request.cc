@@ -14,6 +14,7 @@
 #include "event/function_event_atom.h"
 #include "event/function_name.h"
 #include "event/trace_options.h"
+#include "symbol/demangled_name.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -60,8 +61,9 @@ bool is_function_definition(const std::string& text) {
 // "(anonymous namespace)::f*", "S::operator()", "operator new": all of it is a name, or a glob.
 bool is_name_with_signs(std::string_view text) {
   constexpr std::string_view kAnonymous[] = {"(anonymous namespace)", "(anonymous_namespace)"};
-  const bool has_blank =
-      text.find("operator ") != text.npos || text.find("operator\"\" ") != text.npos;
+  const bool has_blank = text.find("operator ") != text.npos ||
+                         text.find("operator\"\" ") != text.npos ||
+                         special_prefix(split_library(std::string(text)).second) > 0;
   if (has_blank && scan_function_name(text) == text.size()) return true;
   if (text.find('(') == text.npos) return false;
   if (scan_function_name(text) == text.size()) return true;

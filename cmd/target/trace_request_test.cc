@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cmd/target/request_options.h"
+#include "symbol/symbol.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -25,6 +26,26 @@ TEST(EventRequest, KindOfAText) {
   EXPECT_EQ(kind_of("S::operator()"), Kind::kEvent);
   EXPECT_EQ(kind_of("(anonymous namespace)::f(int n)"), Kind::kFunction);
   EXPECT_EQ(kind_of("S::operator()(int n)"), Kind::kFunction);
+}
+
+// As lists and records have it, and as `list functions` prints it, with its blanks.
+TEST(EventRequest, ANameThatIsShownIsAName) {
+  auto table = make_self_symbol_table();
+  size_t nr_names = 0;
+  for (Module* module : table->modules()) {
+    if (!module->name().starts_with("libstdc++")) continue;
+    for (const FunctionSymbol& function : module->functions()) {
+      if (function.name.empty() || function.is_cold_part) continue;
+      const std::string printed = display_name(*module, function);
+      for (const std::string& name : {printed, without_blanks(printed)}) {
+        const std::string text = "libstdc++:" + name;
+        EXPECT_EQ(kind_of(text), EventRequest::Kind::kEvent) << text;
+        EXPECT_EQ(split_library(text).second, name);
+        nr_names++;
+      }
+    }
+  }
+  EXPECT_GT(nr_names, 1000u);
 }
 
 TEST(TraceRequest, TheNameInADefinition) {

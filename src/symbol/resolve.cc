@@ -46,6 +46,13 @@ enum class Answer {
   kNo,
 };
 
+// What a shown name has behind the one of C++, as its symbol has it: ".llvm.12", ".avx2.0".
+std::string_view shown_suffix(std::string_view asked) {
+  const size_t last = asked.find_last_of(":)>}]\"");
+  const size_t dot = asked.find('.', last == asked.npos ? 0 : last);
+  return asked.substr(dot == 0 ? asked.size() : std::min(dot, asked.size()));
+}
+
 class CxxQuestion {
  public:
   explicit CxxQuestion(std::string_view asked);
@@ -63,7 +70,7 @@ class CxxQuestion {
 };
 
 CxxQuestion::CxxQuestion(std::string_view asked) {
-  suffix_ = shown_clone_suffix(asked);
+  suffix_ = shown_suffix(asked);
   asked.remove_suffix(suffix_.size());
   DemangledName parts = split_demangled(asked);
   prefix_ = without_blanks(parts.prefix);

@@ -100,9 +100,13 @@ has "C++ functions" "$("$patchbay" graph -i c.dat --flat 2>/dev/null)" \
 same "the program's own" "$(sort own)" "$(calls m.dat)"
 same "and no library's" 0 "$("$patchbay" graph -i m.dat --flat 2>/dev/null | grep -c ' malloc$')"
 same "nothing to say of it" "" "$(cat err)"
-"$patchbay" record -q -o m.dat -t function -l ':mod:graph_calls' -- "$program" >own 2>err
+for own in ':mod:graph_calls' 'graph_calls:*'; do
+  "$patchbay" record -q -o m.dat -t function_graph -l "$own" -- "$program" >own 2>err
+  same "$own" "$(sort own)" "$(calls m.dat)"
+done
+"$patchbay" record -q -o m.dat -t function -l ':mod:libnowhere' -- "$program" >own 2>err
 same "a library that is not there: the program runs" 0 $?
-has "that is said" "$(cat err)" "-l ':mod:graph_calls': no such library is loaded yet"
+has "that is said" "$(cat err)" "-l ':mod:libnowhere': no such library is loaded yet"
 
 # --- mistakes: the program must not run
 "$patchbay" record -q -o no.dat -t function -l 'calls_leef' -- "$program" >out 2>err
