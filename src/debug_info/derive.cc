@@ -105,6 +105,8 @@ bool SourceProbes::has_lost_result(const FunctionInstance& instance) {
   const TypeFacts facts = facts_of(type_of(instance.concrete));
   if (facts.kind == TypeKind::kVoid || !may_be_changed(*info_, instance.concrete, instance.entry))
     return false;
+  // Where the caller has said where it goes, it need not be said again.
+  if (passed_parameters(instance.concrete).has_hidden_result) return true;
   const bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
   return result_uses_.is_never_read(instance.concrete, instance.entry, is_vector);
 }
@@ -645,6 +647,11 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
     const bool is_passed = parameter.fate == PassedParameter::Fate::kPassed;
     if (!is_passed || !list.reaches(parameter)) {
       const bool is_constant = parameter.fate == PassedParameter::Fate::kConstant;
+      // The compiler's own, __in_chrg: nobody has written it.
+      if (!is_constant && name.starts_with("__") && flag_of(parameter.die, DW_AT_artificial)) {
+        list.skip(parameter);
+        continue;
+      }
       const std::string constant = is_constant ? constant_text(parameter, name) : "";
       // It takes its registers all the same, or what is behind it would not be on the stack.
       if (!is_passed) list.skip(parameter);
@@ -771,7 +778,13 @@ class NamesOfInstances {
     for (const FunctionInstance& one : found) {
       const ObjectSymbol* symbol = info.symbol_at(one.entry, true);
       symbols_.push_back(symbol && symbol->address == one.entry ? symbol->name : "");
-      whole_.push_back(symbols_.back().empty() ? "" : demangle(symbols_.back(), true));
+      // A template's has its result in front.
+      const std::string text = demangle(symbols_.back(), true);
+      const DemangledName parts = split_demangled(text);
+      const bool is_cut = !parts.name.empty() && !parts.parameters.empty();
+      whole_.push_back(is_cut ? std::string(parts.name) + std::string(parts.parameters) +
+                                    std::string(parts.trailing)
+                              : text);
     }
   }
   // Local functions that nothing but their files tells apart.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string_view>
 
 #include "symbol/demangled_name.h"
@@ -111,13 +112,61 @@ Said said_of_pieces(const Where& where) {
   return said;
 }
 
+// Whether a piece is everywhere that the type has a member.
+bool are_members_said(const Where& where, std::optional<Dwarf_Die> type, uint64_t offset,
+                      int depth) {
+  const TypeFacts facts = facts_of(type);
+  if (facts.kind == TypeKind::kAggregate && depth < 8 && !members_of(facts).empty()) {
+    const std::vector<Member> members = members_of(facts);
+    return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+      if (!member.has_offset) return true;
+      return member.bit_size
+                 ? true
+                 : are_members_said(where, member.type, offset + member.offset, depth + 1);
+    });
+  }
+  uint64_t begin = 0, said = 0;
+  for (const auto& [piece, bytes] : where.pieces) {
+    const uint64_t first = std::max(begin, offset),
+                   last = std::min(begin + bytes, offset + facts.size);
+    if (first < last && piece.kind != Where::Kind::kNowhere) said += last - first;
+    begin += bytes;
+  }
+  return said >= facts.size;
+}
+
+bool is_of_llvm(Dwarf_Die function) {
+  Dwarf_Die unit;
+  return ::dwarf_diecu(&function, &unit, nullptr, nullptr) &&
+         text_of(unit, DW_AT_producer).find("GNU ") != 0;
+}
+
 bool is_location_list(Dwarf_Attribute* attribute) {
   const unsigned form = ::dwarf_whatform(attribute);
   return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
 }
 
+// How far the stack pointer is below the canonical frame address in the body: nearly everywhere, for
+// it moves at both ends alone.
+std::optional<int64_t> depth_of_body(DebugInfo& info, Dwarf_Die function) {
+  constexpr uint64_t kMostLooks = 256;
+  Dwarf_Addr low = 0, high = 0;
+  if (::dwarf_lowpc(&function, &low) != 0 || ::dwarf_highpc(&function, &high) != 0 || high <= low)
+    return std::nullopt;
+  std::map<int64_t, int> seen;
+  const uint64_t step = (high - low + kMostLooks - 1) / kMostLooks;
+  for (uint64_t pc = low; pc < high; pc += step) {
+    const auto [ops, count] = info.frame_address(pc);
+    const bool is_stack = ops && count == 1 && ops[0].atom == DW_OP_breg7;
+    if (is_stack) seen[int64_t(ops[0].number)]++;
+  }
+  const auto most = std::max_element(
+      seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == seen.end() ? std::nullopt : std::optional(most->first);
+}
+
 // How far above the stack pointer of the entry a place is that is counted from the frame's base.
-std::optional<int64_t> above_entry(Dwarf_Die function, int64_t offset) {
+std::optional<int64_t> above_entry(DebugInfo& info, Dwarf_Die function, int64_t offset) {
   const std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
   Dwarf_Attribute attribute = base.value_or(Dwarf_Attribute{});
   Dwarf_Op* ops = nullptr;
@@ -127,11 +176,15 @@ std::optional<int64_t> above_entry(Dwarf_Die function, int64_t offset) {
     return std::nullopt;
   if (ops[0].atom == DW_OP_call_frame_cfa) return offset + kReturnAddress;
   if (ops[0].atom == DW_OP_reg6) return offset - kReturnAddress;  // rbp, which is pushed below it
-  return std::nullopt;
+  const std::optional<int64_t> depth =
+      ops[0].atom == DW_OP_reg7 ? depth_of_body(info, function) : std::nullopt;
+  if (!depth) return std::nullopt;
+  return offset - *depth + kReturnAddress;
 }
 
 // A location for the whole function that speaks of its frame.
-std::optional<Said> said_of_frame(Dwarf_Die function, Dwarf_Attribute* attribute, uint64_t pc) {
+std::optional<Said> said_of_frame(DebugInfo& info, Dwarf_Die function, Dwarf_Attribute* attribute,
+                                  uint64_t pc) {
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
   if (is_location_list(attribute)) return std::nullopt;
@@ -142,7 +195,7 @@ std::optional<Said> said_of_frame(Dwarf_Die function, Dwarf_Attribute* attribute
                         first == DW_OP_breg6 || first == DW_OP_breg7;
   if (!is_frame) return std::nullopt;
   if (first == DW_OP_fbreg && count == 1)
-    if (const auto distance = above_entry(function, int64_t(ops[0].number)))
+    if (const auto distance = above_entry(info, function, int64_t(ops[0].number)))
       return said_of_stack(*distance, false);
   Said said;
   said.kind = Said::Kind::kInFrame;
@@ -188,6 +241,8 @@ Said said_by(const Where& where, const PassedParameter& parameter) {
     case Where::Kind::kMemory:
       return said_of_memory(where);
     case Where::Kind::kPieces:
+      // LLVM's callers may leave out the words that are never read.
+      if (is_of_llvm(parameter.die) && !are_members_said(where, parameter.type, 0, 0)) return {};
       return said_of_pieces(where);
     case Where::Kind::kBytes: {
       Said said;
@@ -210,7 +265,7 @@ Said said_of(DebugInfo& info, Dwarf_Die function, uint64_t entry,
   point.at_entry = true;
   std::optional<Dwarf_Attribute> location = attribute_of(parameter.location_die, DW_AT_location);
   if (location)
-    if (std::optional<Said> frame = said_of_frame(function, &*location, entry)) return *frame;
+    if (std::optional<Said> frame = said_of_frame(info, function, &*location, entry)) return *frame;
   const Where where = read_variable(info, point, parameter.location_die);
   const bool is_elsewhere = where.kind == Where::Kind::kNowhere && where.why == kOptimizedOut;
   if (!is_elsewhere || !location || !is_location_list(&*location)) return said_by(where, parameter);
@@ -308,9 +363,7 @@ bool Judge::may_be_changed() const {
   if (is_clone()) return true;
   Dwarf_Die unit, function = function_;
   if (!has_known_callers() || !::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
-  const std::string producer = text_of(unit, DW_AT_producer);
-  const bool is_llvm = producer.find("GNU ") != 0;
-  if (!is_llvm) return false;
+  if (!is_of_llvm(function)) return false;
   const auto [known, is_new] = info_.optimized_units.try_emplace(unit.addr, false);
   if (is_new) known->second = has_optimized_code(unit, 0);
   return known->second;
@@ -357,7 +410,7 @@ void Judge::take_said(PassedParameters* passed) const {
         said.registers.size() == std::max<size_t>(parameter.registers.size(), 1) &&
         std::all_of(said.registers.begin(), said.registers.end(),
                     [](const auto& reg) { return reg.has_value(); });
-    if (!is_whole) {
+    if (!is_whole || parameter.is_promoted) {
       parameter.fate = Fate::kGone;
       parameter.registers.clear();
       continue;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "debug_info/probe_type.h"
 
 namespace patchbay {
 namespace {
@@ -369,7 +370,8 @@ Where read_nested(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute attr
   return Evaluator(info, point, &attribute, nesting).run(ops, count);
 }
 
-Where constant_value(Dwarf_Attribute attribute) {
+// A form of few bytes is as long as the number needs: the type says how it goes on.
+Where constant_value(Dwarf_Attribute attribute, bool is_signed) {
   Where where;
   Dwarf_Block block{};
   Dwarf_Sword number = 0;
@@ -381,6 +383,10 @@ Where constant_value(Dwarf_Attribute attribute) {
   } else if (::dwarf_formblock(&attribute, &block) == 0) {
     where.bytes.assign(reinterpret_cast<const char*>(block.data), block.length);
   } else if (::dwarf_formsdata(&attribute, &number) == 0) {
+    Dwarf_Word plain = 0;
+    const bool is_fixed = form != DW_FORM_sdata && form != DW_FORM_implicit_const;
+    if (is_fixed && !is_signed && ::dwarf_formudata(&attribute, &plain) == 0)
+      number = Dwarf_Sword(plain);
     where.chain = constant(uint64_t(number));
     where.kind = Where::Kind::kValue;
     return where;
@@ -484,7 +490,7 @@ Where read_variable(DebugInfo& info, const ProbePoint& point, Dwarf_Die variable
   if (std::optional<Dwarf_Attribute> location = attribute_of(variable, DW_AT_location))
     return read_location(info, point, *location);
   if (std::optional<Dwarf_Attribute> value = attribute_of(variable, DW_AT_const_value))
-    return constant_value(*value);
+    return constant_value(*value, facts_of(type_of(variable)).is_signed);
   return Where::nowhere(kOptimizedOut);
 }
 

@@ -121,8 +121,7 @@ Where at_return(const Where& at_entry) {
 Where VariableReader::parameter_place(const Variable& variable) {
   std::optional<PassedParameter> passed;
   const uint64_t function_entry = entry_of(point_.concrete).value_or(point_.pc);
-  for (PassedParameter& one :
-       entry_parameters(info_, point_.concrete, function_entry).parameters)
+  for (PassedParameter& one : entry_parameters(info_, point_.concrete, function_entry).parameters)
     if (one.name == variable.name && !passed) passed = std::move(one);
   // Its location speaks of a float, which the function makes of what it is passed.
   if (passed && passed->is_promoted) return place_of(*passed, point_.at_return);

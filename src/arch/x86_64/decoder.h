@@ -55,8 +55,8 @@ inline constexpr size_t kMaxInsnLength = 15;
 // `address`. False when the bytes are no instruction.
 bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* insn);
 
-// What an instruction does first with the register of a result, rax or (`is_vector`) xmm0, or with a
-// part of it.
+// What an instruction does first with the register of a result, rax or (`is_vector`) xmm0, or with
+// a part of it.
 enum class RegisterUse : uint8_t { kNone, kRead, kWritten };
 RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector);
 
