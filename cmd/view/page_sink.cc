@@ -33,7 +33,7 @@ bool is_caller(const ExportField& field) {
 
 std::string name_of(const ExportField& field) {
   if (field.name == "__parent_ip") return "caller";
-  return field.name == "__ip" ? "function" : field.name;
+  return field.name == "__ip" ? "function" : field.key;
 }
 
 char type_of(const ExportField& field) {

@@ -79,10 +79,10 @@ same "keys of hist; what is cut is marked" ' 1,255y... 2,ab 1,ab\x00 1,ab\x00cd 
 
 # --- fields of one name, and fields called as what a format has itself
 recorded named.dat -e 'named(long pid, x64 v | int v[0] | long V | int comm[0])'
-fields='"pid":5,"v":1,"v_2":8,"V":1,"comm":8'
+wanted='"pid":5,"v":1,"v_2":8,"V":1,"comm":8'
 for json in "$("$patchbay" report --json -i named.dat)" \
   "$("$patchbay" export --to jsonl -i named.dat -o -)"; do
-  same "JSON" "$fields" "$(grep -o '"pid":5,"v":.*' <<<"$json" |
+  same "JSON" "$wanted" "$(grep -o '"pid":5,"v":.*' <<<"$json" |
     sed -E 's/("v"|"V"):[0-9]+/\1:1/g; s/\}.*//')"
 done
 "$patchbay" export --to csv -e named -i named.dat -o named.csv 2>err ||
