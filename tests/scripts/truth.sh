@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Generated programs in C and C++, by gcc and clang at all levels, that know what each of their
+# Generated programs in C, C++ and Rust, by all compilers and levels there are, that know what each of their
 # functions is given: calls and record show that, or a mark (tests/truth/judge.py).
 #   truth.sh BUILD_DIR [SEED [PROGRAMS]]
 . "$(dirname "$0")/common.bash"
 need python3 nm gcc
-for compiler in g++ clang clang++ ld.lld; do
+for compiler in g++ clang clang++ ld.lld rustc; do
   command -v "$compiler" >/dev/null || echo "truth.sh: $compiler is not installed: its programs are SKIPPED"
 done
 python3 "$here/../truth/judge.py" --tool "$patchbay" --seed "${1:-$RANDOM}" \

@@ -3,7 +3,7 @@
 """Compares what patchbay shows of generated programs (programs.py) with their truth.
 
   judge.py --tool PATCHBAY [--seed S] [--programs N] [--jobs J] [--keep DIR]
-           [--languages c,c++]
+           [--languages c,c++,rust]
 
 A value is right, or marked (`?`), or wrong. Each call is there once. A line of figures is printed
 for each compiler and level; what is wrong is in DIR/N: the sources, how they were compiled, what was
@@ -29,7 +29,7 @@ import programs
 
 LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os']
 EXTRAS = [[], [], ['-flto'], ['-ffunction-sections', '-Wl,--gc-sections']]
-COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++']}
+COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++'], 'rust': ['rustc']}
 COMPILERS = {language: [name for name in names if shutil.which(name)]
              for language, names in COMPILERS.items()}
 MARKS = ('?', '(optimized out)')
@@ -104,6 +104,9 @@ class Verdict:
     def fields(self, where, shown, name, value):
         """`shown`: the fields of a record, where p.m is p_m. What is compared is taken out."""
         if name in shown:
+            length = shown.pop(f'{name}_len', None)  # of Rust's texts
+            if length and length != str(len(value)):
+                self.wrong.append(f'{where}: {name}_len is {len(value)}')
             return self.leaf(f'{where}.{name}', shown.pop(name), value)
         if not isinstance(value, list):
             return self.wrong.append(f'{where}: {name} is not there')
@@ -134,16 +137,21 @@ class Build:
         self.is_clang = 'clang' in self.compiler
         if self.is_clang and not shutil.which('ld.lld'):
             self.extra = []
+        if self.compiler == 'rustc':
+            self.extra = []
         self.is_lto = '-flto' in self.extra
         self.kind = f'{self.compiler} {self.level}' + (
             ' lto' if self.is_lto else ' gc' if self.extra else '')
-        self.command = [self.compiler, self.level, *self.extra]
+        self.command = [self.compiler, self.level, *self.extra, '-w', '-g']
         if self.is_clang and self.is_lto:
             self.command.append('-fuse-ld=lld')
         if self.compiler == 'g++':
             # At -Os the two constructors of a class with a virtual base have a common part, which
             # has their name.
             self.command.append('-fno-declone-ctor-dtor')
+
+        if self.compiler == 'rustc':
+            self.command = ['rustc', '-C', f'opt-level={self.level[2:]}', '-g', '-A', 'warnings']
 
     def loses_result(self, f):
         return self.level != '-O0' and (f.is_static or self.is_lto) and not f.result_is_read
@@ -227,14 +235,15 @@ def judge_program(options, keep, seed):
     language = rng.choice([name for name in options.languages.split(',') if COMPILERS[name]])
     build = Build(rng, language)
     tool = options.tool
-    program = programs.Maker(seed, language).program()
+    make = programs.RustMaker if language == 'rust' else programs.Maker
+    program = make(seed, language).program()
     directory = keep / str(seed)
     directory.mkdir(parents=True)
     for name, text in program.files.items():
         (directory / name).write_text(text)
     verdict, results = Verdict(), Verdict()
     sources = [name for name in program.files if not name.endswith('.h')]
-    if run(directory, *build.command, '-w', '-g', *sources, '-o', 'program').returncode:
+    if run(directory, *build.command, *sources, '-o', 'program').returncode:
         sys.exit(f'{directory}: the program cannot be compiled')
     symbols = run(directory, 'nm', '-C', 'program').stdout
     there = {base_name(line.split(' ', 2)[2].partition('(')[0]) for line in symbols.splitlines()
@@ -261,7 +270,7 @@ def main():
     parser.add_argument('--seed', type=int, default=random.randrange(10**6))
     parser.add_argument('--programs', type=int, default=300)
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--languages', default='c,c,c++')
+    parser.add_argument('--languages', default='c,c,c,c++,c++,rust')
     parser.add_argument('--keep')
     options = parser.parse_args()
     keep = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='truth-'))

@@ -287,3 +287,71 @@ class Maker:
                                    'void drive_b(void);\nint main(void)\n{\n  drive_a();\n'
                                    '  drive_b();\n}\n')
         return Program(files, truth)
+
+
+RUST = {'int': 'i32', 'unsigned': 'u32', 'short': 'i16', 'unsigned short': 'u16',
+        'signed char': 'i8', 'unsigned char': 'u8', 'long': 'i64', 'unsigned long': 'u64',
+        'bool': 'bool', 'float': 'f32', 'double': 'f64', 'const char *': "&'static str"}
+RUST_HEAD = """static mut SINK: i64 = 0;
+fn sink(x: i64) { unsafe { std::ptr::write_volatile(&raw mut SINK, x) } }
+fn hide<T: Copy>(x: T) -> T { unsafe { std::ptr::read_volatile(&x) } }
+"""
+
+
+class RustMaker(Maker):
+    """One file, plain types: what it makes of them is all its own."""
+
+    def any_type(self):
+        return self.rng.choice(list(RUST))
+
+    def function(self, number):
+        f = super().function(number)
+        f.name, f.is_static, f.is_old_style = f'main::f{number}', True, False
+        if f.result == 'const char *':  # is shown as the pair that it is
+            f.result, f.result_value = 'long', self.value('long')
+        return f
+
+    def read_of(self, type_, name, likely=0.5):
+        if type_ == 'const char *':
+            return [f'{name}.as_ptr() as i64', f'{name}.len() as i64']
+        return [f'{name} as i64']
+
+    def source(self, lines, type_, value):
+        return f'hide({self.constant(type_, value)})'
+
+    def constant(self, type_, value):
+        text = f'"{value}"' if isinstance(value, str) else str(value).lower()
+        return text if type_ in ('bool', 'const char *') else f'{text}{RUST[type_]}'
+
+    def definition(self, f, lines):
+        typed = ', '.join(f'{p.name}: {RUST[p.type]}' for p in f.parameters)
+        body = [f'sink({f.number + 1000});']
+        body += [f'sink({use});' for p in f.parameters for use in p.uses]
+        head = f'#[inline(never)] fn {f.name.removeprefix("main::")}({typed})'
+        if f.result is not None:
+            head += f' -> {RUST[f.result]}'
+            f.result_is_read = self.rng.random() < 0.7
+            make = self.source if f.result_is_read else lambda _, *what: self.constant(*what)
+            body.append(make(lines, f.result, f.result_value))
+        lines.append(f'{head} {{ {" ".join(body)} }}')
+
+    def call(self, f, values, lines):
+        arguments = [self.constant(p.type, v) if p.constant is not None else
+                     self.source(lines, p.type, v) for p, v in zip(f.parameters, values)]
+        text = f'{f.name.removeprefix("main::")}({", ".join(arguments)});'
+        if f.result is None or self.rng.random() < 0.4:
+            f.result_is_read = False
+            return '  ' + text
+        uses = ' '.join(f'sink({use});' for use in self.read_of(f.result, 'r'))
+        return f'  {{ let r = {text} {uses} }}'
+
+    def program(self):
+        lines, truth = [RUST_HEAD], {f.name: [] for f in self.functions}
+        for f in self.functions:
+            self.definition(f, lines)
+        order = [(f, values) for f in self.functions for values in f.calls]
+        self.rng.shuffle(order)
+        calls = [self.call(f, values, lines) for f, values in order]
+        for f, values in order:
+            truth[f.name].append((values, f))
+        return Program({'main.rs': '\n'.join([*lines, 'fn main() {', *calls, '}']) + '\n'}, truth)
