@@ -3,7 +3,7 @@
 """Compares what patchbay shows of generated programs (programs.py) with their truth.
 
   judge.py --tool PATCHBAY [--seed S] [--programs N] [--jobs J] [--keep DIR]
-           [--languages c,c++,rust]
+           [--languages c,c++,rust] [--gdb-each N]
 
 A value is right, or marked (`?`), or wrong. Each call is there once. A line of figures is printed
 for each compiler and level; what is wrong is in DIR/N: the sources, how they were compiled, what was
@@ -11,7 +11,8 @@ shown and what is the truth.
 
 Some values are lost, and no debug information says so (gdb shows them wrong too): results that no
 caller needs, of functions whose callers the compiler knows, and clang's structures on the stack that
-nobody reads. They are counted apart.
+nobody reads. They are counted apart. Of each Nth program, gdb is asked
+for what is marked.
 """
 import argparse
 import collections
@@ -79,6 +80,7 @@ class Verdict:
     def __init__(self):
         self.right = self.marked = self.lost = 0
         self.wrong = []  # sentences
+        self.known = []  # the same, of what is marked and gdb knows
         self.is_lost = False  # what is not right now is lost
 
     def leaf(self, where, shown, value):
@@ -161,7 +163,7 @@ class Build:
         return self.is_clang and self.level != '-O0' and is_struct and not p.uses
 
 
-def judge_calls(text, truth, build, verdict, results):
+def judge_calls(text, truth, build, verdict, results, gdb=None):
     shown = collections.defaultdict(list)
     for line in text.splitlines():
         match = re.fullmatch(r'([^(]+)\((.*)\)( = (.*))? <[^<>]* ms>', line)
@@ -170,7 +172,8 @@ def judge_calls(text, truth, build, verdict, results):
         elif line.strip():
             verdict.wrong.append(f'calls: {line}')
     for name in check_counts('calls', shown, truth, verdict):
-        for (line, arguments, result), (values, function) in zip(shown[name], truth[name]):
+        for number, (line, arguments, result) in enumerate(shown[name]):
+            values, function = truth[name][number]
             where = f'calls: {line}'
             # Where an object is a part of another one, its constructor is given the tables too.
             arguments = [a for a in arguments if not a.startswith('&VTT')]
@@ -180,6 +183,8 @@ def judge_calls(text, truth, build, verdict, results):
             for argument, value, p in zip(arguments, values, function.all_parameters()):
                 verdict.is_lost = build.loses_parameter(p)
                 verdict.tree(f'{where}: {p.name}', argument, value)
+                if gdb and argument in MARKS and gdb.knows(name, number, p.name, value):
+                    verdict.known.append(f'{where}: gdb knows {p.name}')
             if function.result is None:
                 if result is not None:
                     results.wrong.append(f'{where}: a result, and it is void')
@@ -204,6 +209,28 @@ def judge_record(text, truth, build, verdict):
                 verdict.fields(where, rest, p.name, value)
             if rest:
                 verdict.wrong.append(f'{where}: {rest} are no parameters')
+
+
+class Gdb:
+    """Asks a debugger what it knows of the arguments that are marked."""
+
+    def __init__(self, directory, symbols):
+        entries = {int(line[:16], 16): base_name(line.split(' ', 2)[2].partition('(')[0])
+                   for line in symbols if line[17:18] in 'tTW'}
+        wanted = 'python entries = ' + repr(entries)
+        text = run(directory, 'gdb', '-batch', '-nx', '-ex', wanted, '-x',
+                   str(pathlib.Path(__file__).with_name('ask_gdb.py')), 'program').stdout
+        self.calls = collections.defaultdict(list)  # name -> [{parameter: text}]
+        for call in text.split('CALL ')[1:]:
+            name, *lines = call.splitlines()
+            self.calls[name].append(dict(line.partition(' = ')[::2] for line in lines))
+
+    def knows(self, name, number, parameter, value):
+        """Whether it has this number: what it takes for one may be rubbish."""
+        calls = self.calls[name]
+        shown = calls[number].get(parameter, '') if number < len(calls) else ''
+        return shown != '' and not isinstance(value, (list, str)) and leaf_is(
+            shown.split(' ')[0], value)
 
 
 def run(directory, *command):
@@ -248,16 +275,20 @@ def judge_program(options, keep, seed):
     symbols = run(directory, 'nm', '-C', 'program').stdout
     there = {base_name(line.split(' ', 2)[2].partition('(')[0]) for line in symbols.splitlines()
              if line[17:18] in 'tTW'}  # a function that nobody calls may be gone
+    gdb = None
+    if seed % options.gdb_each == 0 and language != 'rust' and shutil.which('gdb'):
+        gdb = Gdb(directory, symbols.splitlines())
     names = [name for name in sorted(program.truth) if name in there]
     (directory / 'calls').touch()
     run_with(directory, names, verdict, tool, 'calls', '-o', 'calls')
-    judge_calls((directory / 'calls').read_text(), program.truth, build, verdict, results)
+    judge_calls((directory / 'calls').read_text(), program.truth, build, verdict, results,
+                gdb)
     run_with(directory, names, verdict, tool, 'record', '-o', 'record.dat')
     report = run(directory, tool, 'report', '-i', 'record.dat').stdout
     (directory / 'report').write_text(report)
     judge_record(report, program.truth, build, verdict)
-    if verdict.wrong or results.wrong:
-        sentences = [' '.join(build.command)] + verdict.wrong + results.wrong
+    if verdict.wrong or results.wrong or verdict.known:
+        sentences = [' '.join(build.command)] + verdict.wrong + results.wrong + verdict.known
         (directory / 'why').write_text('\n'.join(sentences) + '\n')
     else:
         shutil.rmtree(directory)
@@ -271,12 +302,14 @@ def main():
     parser.add_argument('--programs', type=int, default=300)
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--languages', default='c,c,c,c++,c++,rust')
+    parser.add_argument('--gdb-each', type=int, default=20)
     parser.add_argument('--keep')
     options = parser.parse_args()
     keep = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='truth-'))
     (keep / 'run').mkdir(parents=True)
     print(f'seed {options.seed}, {options.programs} programs, what is wrong is in {keep}')
     figures = collections.defaultdict(lambda: [0] * 9)
+    known = 0
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed * 10000, options.seed * 10000 + options.programs)
         waiting = [pool.submit(judge_program, options, keep, seed) for seed in seeds]
@@ -286,6 +319,9 @@ def main():
             for one in (verdict, results):
                 row += [one.right, one.marked, one.lost, len(one.wrong)]
             figures[kind] = [a + b for a, b in zip(figures[kind], row)]
+            if verdict.known:
+                print(f'GDB {seed} {kind}: {len(verdict.known)}, {verdict.known[0]}')
+            known += len(verdict.known)
             for sentence in (verdict.wrong + results.wrong)[:1]:
                 print(f'WRONG {seed} {kind}: {sentence}')
     print('compiled with    programs | values  right  marked    lost   wrong |'
@@ -293,6 +329,8 @@ def main():
     total = [sum(column) for column in zip(*figures.values())]
     for kind, row in [*sorted(figures.items()), ('all', total)]:
         print('{:16} {:8} | {:13} {:7} {:7} {:7} | {:14} {:7} {:7} {:7}'.format(kind, *row))
+    print(f'{known} marked values are known to gdb, which was asked of each '
+          f'{options.gdb_each}th program')
     sys.exit(total[4] + total[8] != 0)
 
 
