@@ -174,9 +174,11 @@ bool TracedChild::ended_as_another() const {
 }
 
 TracedChild::Event TracedChild::wait(int timeout_ms, int until, int or_until) {
-  if (reap(WNOHANG)) return Event::kExited;
+  // Who still shows what a program left is to be ended by a signal like any other.
+  const bool has_exited = reap(WNOHANG);
   pollfd polled[] = {{signals_.get(), POLLIN, 0}, {until, POLLIN, 0}, {or_until, POLLIN, 0}};
-  if (::poll(polled, 3, timeout_ms) <= 0) return Event::kNothing;
+  if (::poll(polled, 3, has_exited ? 0 : timeout_ms) <= 0)
+    return has_exited ? Event::kExited : Event::kNothing;
   Event event = Event::kNothing;
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
@@ -184,6 +186,7 @@ TracedChild::Event TracedChild::wait(int timeout_ms, int until, int or_until) {
     pass_on(int(info.ssi_signo), info.ssi_code == SI_KERNEL);
     event = Event::kStopRequested;
   }
+  if (event == Event::kStopRequested) return event;
   return reap(WNOHANG) ? Event::kExited : event;
 }
 

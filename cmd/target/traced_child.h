@@ -40,7 +40,7 @@ class TracedChild {
 
   enum class Event { kNothing, kExited, kStopRequested };
   // Waits for at most `timeout_ms` (-1: for ever), or until one of the descriptors can be read. A
-  // signal that only the tool got is passed on.
+  // signal that only the tool got is passed on. A signal is told before an exit is.
   Event wait(int timeout_ms, int until = -1, int or_until = -1);
 
   pid_t pid() const { return pid_; }

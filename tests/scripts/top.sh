@@ -86,13 +86,13 @@ import fcntl, os, pty, re, select, signal, struct, subprocess, sys, termios, tim
 patchbay, pid = sys.argv[1], sys.argv[2]
 
 class Screen:
-    def __init__(self, rows=12, columns=90):
+    def __init__(self, rows=12, columns=90, words=["-l", "calls_*", pid]):
         self.master, self.slave = pty.openpty()
         self.resize(rows, columns)
         self.before = termios.tcgetattr(self.slave)
         self.text = ""
         self.process = subprocess.Popen(
-            [patchbay, "top", "-d", "0.2", "-l", "calls_*", pid],
+            [patchbay, "top", "-d", "0.2", *words],
             stdin=self.slave, stdout=self.slave, stderr=self.slave)
     def resize(self, rows, columns):
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -141,6 +141,10 @@ for name in ("SIGTERM", "SIGHUP", "SIGINT"):
     screen.until(r"calls_leaf")
     screen.process.send_signal(getattr(signal, name))
     check(name, screen.end())
+    screen = Screen(words=["-l", "short_*", "--", "./short"])
+    check(name + " when its program has ended", screen.until(r"has ended"))
+    screen.process.send_signal(getattr(signal, name))
+    check(name + " is heeded then", screen.end())
 screen = Screen()
 screen.until(r"calls_leaf")
 screen.process.send_signal(signal.SIGABRT)
@@ -148,7 +152,7 @@ check("SIGABRT", screen.end())
 EOP
 screen=$(timeout 300 python3 screen.py "$patchbay" $pid 2>&1)
 same "the screen and its keys" "" "$(grep -E 'FAIL|Error|Traceback' <<<"$screen")"
-same "all of them were tried" 17 "$(wc -l <<<"$screen")"
+same "all of them were tried" 23 "$(wc -l <<<"$screen")"
 # A signal that kills leaves the profiler on: nobody was there to switch it off.
 "$patchbay" write $pid function_profile_enabled 0
 python3 - "$patchbay" $pid <<'EOP'
