@@ -3,7 +3,7 @@
 """Compares what patchbay shows of generated programs (programs.py) with their truth.
 
   judge.py --tool PATCHBAY [--seed S] [--programs N] [--jobs J] [--keep DIR]
-           [--languages c,c++,rust] [--gdb-each N]
+           [--languages c,c++,rust] [--gdb-each N] [--hist-each N]
 
 A value is right, or marked (`?`), or wrong. Each call is there once. A line of figures is printed
 for each compiler and level; what is wrong is in DIR/N: the sources, how they were compiled, what was
@@ -217,6 +217,33 @@ def judge_record(text, truth, build, verdict):
                 verdict.wrong.append(f'{where}: {rest} are no parameters')
 
 
+WHOLE = ('int', 'unsigned', 'short', 'unsigned short', 'signed char', 'unsigned char', 'long',
+         'unsigned long')
+
+
+def judge_hist(directory, tool, program, names, rng, verdict):
+    """A histogram by the values of one parameter: it counts them, or refuses the key."""
+    may_be = []
+    for name in names:
+        functions = [f for _, f in program.truth[name]]
+        if all(f is functions[0] for f in functions) and functions[0].kind != 'constructor':
+            may_be += [(name, i) for i, p in enumerate(functions[0].parameters) if p.type in WHOLE]
+    if not may_be:
+        return
+    name, i = rng.choice(may_be)
+    done = run(directory, tool, 'hist', name, f'keys=p{i}', '--', './program')
+    if done.returncode:
+        verdict.marked += 1
+        return
+    shown = {int(value): int(count) for value, count in
+             re.findall(r'\{ p\d+: *(\d+) *\} hitcount: *(\d+)', done.stdout)}
+    values = [values[-len(f.parameters):][i] % 2**64 for values, f in program.truth[name]]
+    if shown == collections.Counter(values):
+        verdict.right += len(values)
+    else:
+        verdict.wrong.append(f'hist: {name} keys=p{i}: shown {shown}, is {sorted(values)}')
+
+
 class Gdb:
     """Asks a debugger what it knows of the arguments that are marked."""
 
@@ -295,6 +322,9 @@ def judge_program(options, keep, seed):
     report = run(directory, tool, 'report', '-i', 'record.dat').stdout
     (directory / 'report').write_text(report)
     judge_record(report, program.truth, build, verdict)
+    called = [name for name in names if program.truth[name]]
+    if seed % options.hist_each == 0:
+        judge_hist(directory, tool, program, called, rng, verdict)
     if verdict.wrong or results.wrong or verdict.known:
         sentences = [' '.join(build.command)] + verdict.wrong + results.wrong + verdict.known
         (directory / 'why').write_text('\n'.join(sentences) + '\n')
@@ -311,6 +341,7 @@ def main():
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--languages', default='c,c,c,c++,c++,rust')
     parser.add_argument('--gdb-each', type=int, default=20)
+    parser.add_argument('--hist-each', type=int, default=5)
     parser.add_argument('--keep')
     options = parser.parse_args()
     keep = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='truth-'))
