@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Generated programs in C, C++ and Rust, by all compilers and levels there are, that know what each of their
-# functions is given: calls and record show that, or a mark (tests/truth/judge.py).
+# Generated programs in C, C++ and Rust, by all compilers and levels there are, that know what each
+# of their functions is given: calls and record show that, or a mark (tests/truth/judge.py).
 #   truth.sh BUILD_DIR [SEED [PROGRAMS]]
 . "$(dirname "$0")/common.bash"
 need python3 nm gcc
 for compiler in g++ clang clang++ ld.lld rustc; do
-  command -v "$compiler" >/dev/null || echo "truth.sh: $compiler is not installed: its programs are SKIPPED"
+  command -v "$compiler" >/dev/null ||
+    echo "SKIPPED: the programs of $compiler, which is not installed"
 done
 python3 "$here/../truth/judge.py" --tool "$patchbay" --seed "${1:-$RANDOM}" \
   --programs "${2:-300}" --keep "$work/kept" >"$work/judged"

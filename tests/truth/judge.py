@@ -6,13 +6,13 @@
            [--languages c,c++,rust] [--gdb-each N] [--hist-each N]
 
 A value is right, or marked (`?`), or wrong. Each call is there once. A line of figures is printed
-for each compiler and level; what is wrong is in DIR/N: the sources, how they were compiled, what was
-shown and what is the truth.
+for each compiler and level. Of a program that is shown wrong, DIR/SEED has the sources, how they
+were compiled, what was shown, and in `why` what is the truth.
 
-Some values are lost, and no debug information says so (gdb shows them wrong too): results that no
-caller needs, of functions whose callers the compiler knows, and clang's structures on the stack that
-nobody reads. They are counted apart. Of each Nth program, gdb is asked
-for what is marked.
+Some values are lost, and no debug information says so (gdb shows them wrong, too): results that no
+caller needs, of functions whose callers the compiler knows, and clang's structures on the stack
+that nobody reads, and what stands behind a reference that nobody follows. They are counted apart.
+Of each Nth program, gdb is asked for what is marked.
 """
 import argparse
 import collections
@@ -108,6 +108,7 @@ class Verdict:
     def fields(self, where, shown, name, value):
         """`shown`: the fields of a record, where p.m is p_m. What is compared is taken out."""
         if name in shown:
+            shown.pop(f'{name}_ok', None)  # whether a reference could be followed
             length = shown.pop(f'{name}_len', None)  # of Rust's texts
             if length and length != str(len(value)):
                 self.wrong.append(f'{where}: {name}_len is {len(value)}')
@@ -165,8 +166,9 @@ class Build:
         return self.level != '-O0' and has_known_callers and not f.result_is_read
 
     def loses_parameter(self, p):
-        is_struct = isinstance(p.type, programs.Struct)
-        return self.is_clang and self.level != '-O0' and is_struct and not p.uses
+        is_in_memory = (self.is_clang and isinstance(p.type, programs.Struct)
+                        or p.type_name() in programs.REFERENCES)
+        return self.level != '-O0' and is_in_memory and not p.uses
 
 
 def judge_calls(text, truth, build, verdict, results, gdb=None):
@@ -188,6 +190,8 @@ def judge_calls(text, truth, build, verdict, results, gdb=None):
                 continue
             for argument, value, p in zip(arguments, values, function.all_parameters()):
                 verdict.is_lost = build.loses_parameter(p)
+                if p.type_name() in programs.REFERENCES and argument.startswith('0x'):
+                    argument = '?'  # an address is no value
                 verdict.tree(f'{where}: {p.name}', argument, value)
                 if gdb and argument in MARKS and gdb.knows(name, number, p.name, value):
                     verdict.known.append(f'{where}: gdb knows {p.name}')
@@ -209,9 +213,13 @@ def judge_record(text, truth, build, verdict):
         for (line, fields), (values, function) in zip(shown[name], truth[name]):
             where = f'record: {line}'
             rest = dict(f.partition('=')[::2] for f in fields)
-            rest = {k: v for k, v in rest.items() if k not in ('__vtt_parm', 'vtt')}
+            # What is beside parameters: tables of virtual bases, bytes that pad a structure.
+            rest = {k: v for k, v in rest.items()
+                    if k not in ('__vtt_parm', 'vtt') and not re.search(r'_free(_\d+)?$', k)}
             for value, p in zip(values, function.all_parameters()):
                 verdict.is_lost = build.loses_parameter(p)
+                if p.type_name() in programs.REFERENCES and f'{p.name}_ok' not in rest:
+                    rest[p.name] = '?'  # its address
                 verdict.fields(where, rest, p.name, value)
             if rest:
                 verdict.wrong.append(f'{where}: {rest} are no parameters')

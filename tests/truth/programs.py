@@ -52,6 +52,8 @@ SCALARS = {
     'void *': lambda rng: Pointer(rng.randint(1, 2**40)),
 }
 IN_STRUCTS = [name for name in SCALARS if '*' not in name]
+SCALARS |= {'long double': quarter, '__int128': SCALARS['long']}
+REFERENCES = {'const int &': SCALARS['int'], 'const double &': quarter}
 
 
 def literal(value):
@@ -70,13 +72,17 @@ def literal(value):
     return str(value)
 
 
+def name_of(type_):
+    return f'struct {type_.name}' if isinstance(type_, Struct) else type_
+
+
 @dataclass
 class Struct:
     name: str
     members: list  # (type, name)
 
     def declared(self):
-        inside = ' '.join(f'{type_} {name};' for type_, name in self.members)
+        inside = ' '.join(f'{name_of(type_)} {name};' for type_, name in self.members)
         return f'struct {self.name} {{ {inside} }};'
 
 
@@ -88,7 +94,7 @@ class Parameter:
     constant: Any = None                      # the value at all calls
 
     def type_name(self):
-        return f'struct {self.type.name}' if isinstance(self.type, Struct) else self.type
+        return name_of(self.type)
 
 
 @dataclass
@@ -101,7 +107,8 @@ class Function:
     result: Any        # None: void
     result_value: Any = None
     is_old_style: bool = False
-    kind: str = 'function'  # or of C++: template, method, constructor (of a class with a virtual base)
+    # Or of C++: template, method, constructor (of a class with a virtual base).
+    kind: str = 'function'
     calls: list = field(default_factory=list)  # lists of values
     # Whether each caller reads all of the result, and none could know it beforehand.
     result_is_read: bool = True
@@ -122,29 +129,35 @@ class Maker:
     def __init__(self, seed, language):
         self.rng = random.Random(seed)
         self.language = language
-        self.structs = [self.struct(i) for i in range(4)]
+        self.structs = []
+        for i in range(4):
+            self.structs.append(self.struct(i))
         self.sources = 0
         self.functions = [self.function(i) for i in range(self.rng.randint(8, 16))]
 
     def struct(self, number):
-        members, size = [], 0
-        for i in range(self.rng.randint(1, 6)):
-            members.append((self.rng.choice(IN_STRUCTS), f'm{i}'))
+        members = [(self.rng.choice(IN_STRUCTS), f'm{i}') for i in range(self.rng.randint(1, 6))]
+        if number > 1 and self.rng.random() < 0.4:
+            members.append((self.structs[number - 2], 'in'))
         return Struct(f'S{number}', members)
 
     def value(self, type_):
         if isinstance(type_, Struct):
             return [(name, self.value(member)) for member, name in type_.members]
-        return SCALARS[type_](self.rng)
+        return (SCALARS | REFERENCES)[type_](self.rng)
 
     def read_of(self, type_, name, likely=0.5):
         """Expressions that read a value: of a structure, some of its members."""
         if isinstance(type_, Struct):
             picked = [m for m in type_.members if self.rng.random() < likely]
             return [use for member, m in picked for use in self.read_of(member, f'{name}.{m}')]
+        if type_ == '__int128':
+            return [f'(long){name}', f'(long)({name} >> 64)']
         return [f'{name}[0]' if type_ == 'const char *' else f'(long){name}']
 
-    def any_type(self):
+    def any_type(self, is_result=False):
+        if self.language == 'c++' and not is_result and self.rng.random() < 0.08:
+            return self.rng.choice(list(REFERENCES))
         return self.rng.choice(self.structs if self.rng.random() < 0.25 else list(SCALARS))
 
     def function(self, number):
@@ -152,7 +165,7 @@ class Maker:
         is_static = rng.random() < 0.7
         name = f'f{number}'
         f = Function(name, number, rng.randint(0, 1), is_static, [],
-                     None if rng.random() < 0.25 else self.any_type())
+                     None if rng.random() < 0.25 else self.any_type(is_result=True))
         taken = [g.name for g in getattr(self, 'functions_so_far', []) if g.file == f.file]
         if is_static and rng.random() < 0.4:
             f.name = rng.choice([n for n in NAMESAKES if n not in taken] or [name])
@@ -187,6 +200,10 @@ class Maker:
                       in zip(type_.members, value)]
             return self.made(type_, inside)
         self.sources += 1
+        if type_ in REFERENCES:
+            plain = type_.split()[1]
+            lines.append(f'static {plain} volatile v{self.sources} = {literal(value)};')
+            return f'({plain})v{self.sources}'
         lines.append(f'static {type_} volatile v{self.sources} = {literal(value)};')
         return f'v{self.sources}'
 
@@ -196,13 +213,14 @@ class Maker:
 
     def constant(self, type_, value):
         if isinstance(type_, Struct):
-            return self.made(type_, [f'({member}){literal(v)}' for (member, _), (_, v)
-                                     in zip(type_.members, value)])
+            return self.made(type_, [
+                self.constant(member, v) if isinstance(member, Struct)
+                else f'({member}){literal(v)}'
+                for (member, _), (_, v) in zip(type_.members, value)])
         return literal(value)
 
     def definition(self, f, lines):
-        result = 'void' if f.result is None else (
-            f'struct {f.result.name}' if isinstance(f.result, Struct) else f.result)
+        result = 'void' if f.result is None else name_of(f.result)
         head = ('static ' if f.is_static else '') + f'__attribute__((noinline)) {result} {f.name}'
         typed = [f'{p.type_name()} {p.name}' for p in f.parameters]
         if f.kind == 'template':
@@ -246,8 +264,8 @@ class Maker:
             f.result_is_read = False
         else:
             uses = self.read_of(f.result, 'r', likely=1)
-            kind = f'struct {f.result.name}' if isinstance(f.result, Struct) else f.result
-            text = f'{{ {kind} r = {text} ' + ' '.join(f'sink = {use};' for use in uses) + ' }'
+            reads = ' '.join(f'sink = {use};' for use in uses)
+            text = f'{{ {name_of(f.result)} r = {text} {reads} }}'
         return '  ' + text
 
     def construct(self, f, arguments, lines):
@@ -257,8 +275,9 @@ class Maker:
             return f'  {{ {owner} object{arguments} }}'
         self.sources += 1
         given = arguments.rstrip(';') or '()'
-        lines.append(f'struct D{self.sources} : {owner} {{ D{self.sources}() : {owner}{given} {{}} }};')
-        return f'  {{ D{self.sources} object; }}'
+        derived = f'D{self.sources}'
+        lines.append(f'struct {derived} : {owner} {{ {derived}() : {owner}{given} {{}} }};')
+        return f'  {{ {derived} object; }}'
 
     def program(self):
         suffix = 'cc' if self.language == 'c++' else 'c'
@@ -301,7 +320,7 @@ fn hide<T: Copy>(x: T) -> T { unsafe { std::ptr::read_volatile(&x) } }
 class RustMaker(Maker):
     """One file, plain types: what it makes of them is all its own."""
 
-    def any_type(self):
+    def any_type(self, is_result=False):
         return self.rng.choice(list(RUST))
 
     def function(self, number):
