@@ -81,7 +81,7 @@ TEST_F(NamesOfALibrary, MeanTheirFunctions) {
   std::mt19937 random(seed ? unsigned(std::atoi(seed)) : 1);
   const auto& functions = library_->functions();
   for (const FunctionSymbol& function : functions) {
-    if (function.name.empty() || function.is_cold_part || function.is_old_version) continue;
+    if (function.name.empty() || function.is_cold_part || function.is_ifunc) continue;
     const std::string printed = display_name(*library_, function), name = without_blanks(printed);
     for (const std::string& one : {name, printed})
       EXPECT_EQ(scan_function_name(one + "(int a)"), one.size()) << one;

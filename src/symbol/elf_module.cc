@@ -186,7 +186,27 @@ const std::vector<FunctionSymbol>& ElfModule::functions() {
   open_debug_file();
   if (!image_) return functions_;
   functions_ = load_functions({&*image_, debug_ ? &*debug_ : nullptr, has_code_, identity_.bias});
+  read_old_versions();
   return functions_;
+}
+
+void ElfModule::read_old_versions() {
+  for (const FunctionSymbol& function : functions_)
+    if (function.has_default) old_versions_.try_emplace({function.address, function.name});
+  if (old_versions_.empty()) return;
+  for_each_name(
+      [&](const TableSymbol& symbol) {
+        const auto old = old_versions_.find(
+            {symbol.symbol.st_value + identity_.bias, symbol.table.name(symbol.symbol)});
+        if (old != old_versions_.end() && symbol.table.is_old_version(symbol.index))
+          old->second = symbol.table.version(symbol.index);
+      },
+      "");
+}
+
+std::string_view ElfModule::version_of(const FunctionSymbol& function) const {
+  const auto old = old_versions_.find({function.address, function.name});
+  return old == old_versions_.end() ? std::string_view() : old->second;
 }
 
 std::string_view ElfModule::original_code(uint64_t address, size_t size) {
@@ -336,10 +356,12 @@ std::vector<FunctionSymbol> ElfModule::find_functions_of_version(std::string_vie
   std::vector<FunctionSymbol> found;
   for_each_name(
       [&](const TableSymbol& symbol) {
-        if (!symbol.table.name_is(symbol.symbol, name)) return;
-        if (symbol.table.version(symbol.index) == version) found.push_back(complete(symbol));
+        if (symbol.table.version(symbol.index) != version) return;
+        const std::string_view mangled = symbol.table.name(symbol.symbol);
+        if (is_named(mangled, name) || without_blanks(demangle(mangled, false)) == name)
+          found.push_back(complete(symbol));
       },
-      name);
+      "");
   return found;
 }
 

@@ -8,6 +8,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ class ElfModule final : public Module {
   bool landing_pads(std::vector<uint64_t>* pads) override;
   UnwindTable unwind_table() override;
   uint64_t find_symbol(std::string_view name) override;
+  std::string_view version_of(const FunctionSymbol& function) const override;
   std::vector<std::pair<uint64_t, uint64_t>> walked_code() override;
   bool is_go() override;
 
@@ -100,6 +102,7 @@ class ElfModule final : public Module {
   std::vector<FunctionSymbol> scan_for(std::string_view name);
   std::vector<FunctionSymbol> look_up(std::string_view name);
   void build_name_index();
+  void read_old_versions();
   void load_variables();
   void for_each_local(const std::function<void(const TableSymbol&, std::string_view file)>& visit);
 
@@ -125,6 +128,8 @@ class ElfModule final : public Module {
 
   bool loaded_ = false;
   std::vector<FunctionSymbol> functions_;
+  // Of those that has_default, by address and name.
+  std::map<std::pair<uint64_t, std::string_view>, std::string_view> old_versions_;
   size_t scans_ = 0;
   std::vector<uint32_t> name_index_;  // open addressing; index + 1 into functions_, 0 is free
   std::vector<std::pair<uint64_t, uint64_t>> text_ranges_;

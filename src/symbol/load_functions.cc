@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "symbol/demangled_name.h"
 #include "symbol/eh_frame.h"
@@ -35,6 +36,7 @@ class Loader {
   void drop_signal_frames();
   void give_sizes();
   void add_nameless();
+  void mark_old_versions();
   uint64_t end_of_text(uint64_t address) const;
   const FrameRange* frame_around(uint64_t address) const;
   bool looks_like_plt(uint64_t address) const;
@@ -141,6 +143,18 @@ void Loader::add_nameless() {
                      [](const auto& a, const auto& b) { return a.address < b.address; });
 }
 
+void Loader::mark_old_versions() {
+  std::unordered_map<std::string_view, bool> has_default;  // by the names of old versions
+  for (const FunctionSymbol& function : functions_)
+    if (function.is_old_version) has_default.emplace(function.name, false);
+  if (has_default.empty()) return;
+  for (const FunctionSymbol& function : functions_)
+    if (const auto old = has_default.find(function.name); old != has_default.end())
+      old->second |= !function.is_old_version && function.is_global;
+  for (FunctionSymbol& function : functions_)
+    function.has_default = function.is_old_version && has_default[function.name];
+}
+
 std::vector<FunctionSymbol> Loader::load() {
   SymbolSource own = sources_.has_code ? SymbolSource::kSymtab : SymbolSource::kDebugFile;
   add_table(image_.symtab(), own);
@@ -157,6 +171,7 @@ std::vector<FunctionSymbol> Loader::load() {
   };
   functions_.erase(std::unique(functions_.begin(), functions_.end(), same), functions_.end());
   give_sizes();
+  mark_old_versions();
   add_nameless();
   for (FunctionSymbol& function : functions_) function.address += sources_.bias;
   functions_.shrink_to_fit();

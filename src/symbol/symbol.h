@@ -26,6 +26,7 @@ struct FunctionSymbol {
   bool is_ifunc = false;        // address is the resolver's
   bool is_global = false;       // visible to other objects
   bool is_old_version = false;  // NAME@VERSION, beside a default NAME@@VERSION
+  bool has_default = false;     // an old version, of what the object has a default one of
   // name.cold, or a nameless part that only the unwind table shows: no call ever enters there.
   bool is_cold_part = false;
   std::string_view name;  // mangled, without @VERSION; empty for kEhFrame (shown as file@0xOFFSET)
@@ -54,6 +55,8 @@ class Module {
   virtual std::string_view original_code(uint64_t address, size_t size) = 0;
   // Its USDT probes, with run-time addresses; the texts stay valid as long as the module.
   virtual std::vector<SdtNote> sdt_notes();
+  // Of one of functions() that has_default: "GLIBC_2.2.5".
+  virtual std::string_view version_of(const FunctionSymbol&) const { return {}; }
   // Run-time address of a data or function symbol; 0 when it is not defined here.
   virtual uint64_t find_symbol(std::string_view) { return 0; }
   // Where the unwinder may go on in the middle of its functions: run-time addresses, sorted. False:
@@ -140,7 +143,8 @@ std::string demangle(std::string_view mangled, bool with_parameters);
 std::string demangle_type(std::string_view name);
 // A name as symbolize() gives it: ", " becomes ",", any other blank "_".
 std::string without_blanks(std::string_view name);
-// How a function is shown: its demangled name without parameters, or file@0xOFFSET.
+// How a function is shown: its demangled name without parameters, NAME@VERSION of an old version,
+// or file@0xOFFSET.
 std::string display_name(const Module& module, const FunctionSymbol& function);
 // Up to `limit` candidates nearest to `wrong`, best first (edit distance; also prefix and
 // substring).

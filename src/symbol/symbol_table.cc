@@ -418,6 +418,8 @@ class RecordedSymbolTable final : public ModuleTable {
 }  // namespace
 
 std::string display_name(const Module& module, const FunctionSymbol& function) {
+  const std::string_view version = function.has_default ? module.version_of(function) : "";
+  if (!version.empty()) return demangle(function.name, false) + "@" + std::string(version);
   if (!function.name.empty()) return demangle(function.name, false);
   char digits[17];
   auto end =

@@ -117,6 +117,16 @@ TEST_F(SelfSymbols, VersionsBehindAnAt) {
     EXPECT_EQ(found[0].symbol.address,
               uint64_t(dlvsym(RTLD_DEFAULT, "pthread_cond_wait", version)));
   }
+  Module* libc = module_named("libc.so");
+  ASSERT_NE(libc, nullptr);
+  size_t nr_shown = 0;
+  for (const FunctionSymbol& function : libc->functions()) {
+    if (function.name != "pthread_cond_wait") continue;
+    const auto shown = resolve("libc:" + display_name(*libc, function));
+    EXPECT_EQ(shown[0].symbol.address, function.address) << display_name(*libc, function);
+    nr_shown++;
+  }
+  EXPECT_EQ(nr_shown, 2u);
   EXPECT_EQ(resolve("pthread_cond_wait@@GLIBC_2.3.2")[0].symbol.address,
             resolve("libc:pthread_cond_wait")[0].symbol.address);
   EXPECT_NE(refusal("libc:pthread_cond_wait@GLIBC_2.4"), "");
