@@ -43,6 +43,9 @@ constexpr Option kOptions[] = {
     {.letter = 'B', .name = "buffer", .argument = "NAME", .help = "shows this instance only"},
     {.name = "retval",
      .help = "shows return values, as far as records have them: f(); /* = 0x1 */",
+     .more =
+         "A function that returns nothing, a floating-point number or a structure has none, where "
+         "debug information says so.",
      .id = kRetval},
     {.name = "no-event", .help = "shows calls without other events", .id = kNoEvent},
     {.name = "json",
@@ -242,6 +245,7 @@ int replay(Options& options) {
   TextContext context;
   context.arguments_of = &arguments_of;
   options.arguments_of = &arguments_of_record;
+  options.lines.arguments_of = arguments_of;
   options.lines.call_of = [&](uint64_t func, std::span<const uint8_t> words) {
     std::string call = (*source)->function_name(func);
     append_arguments(&call, words, func, &context);

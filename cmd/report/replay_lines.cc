@@ -61,6 +61,10 @@ std::string ReplayLines::on_cpu_column(const Shown& shown) const {
   return "  " + time_text(ns) + (shown.off.is_sure ? "  " : "? ");
 }
 
+bool ReplayLines::has_retval(const GraphRecord* exit) const {
+  return exit && exit->has_retval && has_result_word(&options_.arguments_of, exit->func);
+}
+
 // What is known at the end of a call.
 std::string ReplayLines::end_members(const Shown& shown) const {
   std::string json;
@@ -71,8 +75,7 @@ std::string ReplayLines::end_members(const Shown& shown) const {
             ", \"off_cpu_ns\": " + std::to_string(off_ns);
     if (!shown.off.is_sure) json += ", \"off_cpu_unsure\": true";
   }
-  if (shown.exit && shown.exit->has_retval)
-    json += ", \"retval\": " + std::to_string(shown.exit->retval);
+  if (has_retval(shown.exit)) json += ", \"retval\": " + std::to_string(shown.exit->retval);
   return json;
 }
 
@@ -108,7 +111,7 @@ std::string ReplayLines::remark_of(CallEnd how, const GraphRecord* exit) const {
   if (how == CallEnd::kNoReturn) return ", no return";
   if (how == CallEnd::kOpenAtEnd) return ", open at the end";
   char value[32] = "";
-  if (options_.retval && exit && exit->has_retval)
+  if (options_.retval && has_retval(exit))
     std::snprintf(value, sizeof value, " = 0x%llx", static_cast<unsigned long long>(exit->retval));
   return std::string(value) + (how == CallEnd::kNoEntry ? ", entry lost" : "");
 }

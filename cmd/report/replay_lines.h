@@ -27,6 +27,7 @@
 #include <unordered_map>
 
 #include "cmd/report/call_pairing.h"
+#include "event/call_arguments.h"
 
 namespace patchbay::cmd {
 
@@ -34,6 +35,7 @@ struct ReplayOptions {
   std::function<std::string(uint64_t)> name_of;
   // "f(n=1)"; null: "f()".
   std::function<std::string(uint64_t func, std::span<const uint8_t> args)> call_of;
+  ArgumentsOf arguments_of;  // may be empty
   // Null: all functions, none. They are asked once for each address.
   std::function<bool(uint64_t)> only, without;
   uint32_t depth = UINT32_MAX;
@@ -97,6 +99,7 @@ class ReplayLines : public CallSink {
   };
   std::string render(const Shown& shown) const;
   std::string on_cpu_column(const Shown& shown) const;
+  bool has_retval(const GraphRecord* exit) const;  // null: it has none
   std::string end_members(const Shown& shown) const;
   void aside(Shown shown);
   std::string text_of(const Shown& shown) const;

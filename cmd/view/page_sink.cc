@@ -355,7 +355,9 @@ PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t funct
   if (!is_new) return kind;
   std::vector<PageField> fields;
   kind.words = words;
-  kind.arguments = words ? source_->arguments_of(event, function) : nullptr;
+  const CallArguments* const arguments = source_->arguments_of(event, function);
+  kind.arguments = words ? arguments : nullptr;
+  kind.has_result = is_call && (!arguments || arguments->has_result_word);
   if (kind.arguments) {
     for (size_t i = 0; i < kind.arguments->size() && i < kMostArguments; i++) {
       const CallArgument& argument = (*kind.arguments)[i];
@@ -370,7 +372,8 @@ PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t funct
     for (size_t i = 0; i < words && i < kMostArguments; i++)
       fields.push_back({"arg" + std::to_string(i + 1), 'x'});
   }
-  fields.push_back(is_call ? PageField{"return value", 'x'} : PageField{"caller", 'a'});
+  if (!is_call) fields.push_back({"caller", 'a'});
+  if (kind.has_result) fields.push_back({"return value", 'x'});
   const uint32_t name = text(source_->addresses(event).of(function).plain);
   std::string signature = std::to_string(name);
   for (const PageField& field : fields) signature += '\n' + field.name + '\t' + field.type;
@@ -411,12 +414,13 @@ void PageSink::begin_call(const ExportEvent& event) {
   const uint32_t number = rows_.add(row);
   set_arguments(number, kind, event.call.args);
   open_[{event.thread, event.input << 16 | event.buffer}].push_back(
-      {number, event.call.depth, event.call.function});
+      {number, event.call.depth, event.call.function, kind.has_result});
 }
 
 void PageSink::end_call(const ExportEvent& event) {
   auto& open = open_[{event.thread, event.input << 16 | event.buffer}];
   uint32_t number = 0;
+  bool has_result = false;
   if (event.call.how == ExportCallEnd::kNoEntry) {
     if (!has_room(event)) return;
     const CallKind& kind = call_kind(event, event.call.function, 0, true);
@@ -425,18 +429,21 @@ void PageSink::end_call(const ExportEvent& event) {
     row.kind = kind.kind;
     row.depth = uint16_t(std::min<uint32_t>(event.call.depth, PageRows::kNoDepth - 1));
     number = rows_.add(row);
+    has_result = kind.has_result;
   } else {
     // The entry is not here when it came behind the cut.
     if (open.empty() || open.back().depth != event.call.depth ||
         open.back().function != event.call.function)
       return;
     number = open.back().row;
+    has_result = open.back().has_result;
     open.pop_back();
   }
   PageRow& row = rows_.row(number);
   row.duration = event.call.end_ns > row.time ? event.call.end_ns - row.time : 0;
   row.how = uint8_t(event.call.how);
-  if (event.call.has_retval) rows_.set(number, rows_.fields_of(row.kind) - 1, event.call.retval);
+  if (has_result && event.call.has_retval)
+    rows_.set(number, rows_.fields_of(row.kind) - 1, event.call.retval);
 }
 
 Status PageSink::event(const ExportEvent& event) {

@@ -62,10 +62,12 @@ class PageSink : public ExportSink {
     const CallArguments* arguments = nullptr;  // null: the words are arg1, arg2, …
     std::vector<int> shown;                    // indexes of arguments that have a value
     size_t words = 0;
+    bool has_result = false;  // as the last field
   };
   struct Open {
     uint32_t row = 0, depth = 0;
     uint64_t function = 0;
+    bool has_result = false;
   };
   struct Loss {
     uint64_t time, count;

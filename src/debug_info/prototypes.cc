@@ -58,6 +58,11 @@ CallArgument argument_of(const PassedParameter& parameter, size_t number) {
   return argument;
 }
 
+bool is_result_word(const TypeFacts& facts) {
+  const bool is_number = facts.kind == TypeKind::kInteger || facts.kind == TypeKind::kEnum;
+  return (is_number && facts.size <= 8) || facts.kind == TypeKind::kPointer;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FunctionPrototypes>> FunctionPrototypes::open(const std::string& path,
@@ -117,6 +122,7 @@ std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
   auto found = functions_.find(address);
   if (found == functions_.end()) return std::nullopt;
   CallArguments arguments;
+  arguments.has_result_word = is_result_word(facts_of(type_of(found->second)));
   for (const PassedParameter& parameter :
        entry_parameters(*info_, found->second, address).parameters) {
     arguments.push_back(argument_of(parameter, arguments.size() + 1));

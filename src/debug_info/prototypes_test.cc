@@ -49,6 +49,17 @@ constexpr Row kRows[] = {
     {"nothing", ""},
 };
 
+struct ResultRow {
+  const char* function;
+  bool has_result_word;
+};
+constexpr ResultRow kResults[] = {
+    {"returns_int", true},     {"nothing", false},       {"returns_big", false},
+    {"returns_pair", false},   {"returns_mixed", false}, {"returns_double", false},
+    {"returns_text", true},    {"returns_colour", true}, {"returns_long_double", false},
+    {"returns_int128", false},
+};
+
 class Prototypes : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Compilers, Prototypes,
                          ::testing::Values("passing_4", "passing_5", "passing_clang"));
@@ -71,6 +82,12 @@ TEST_P(Prototypes, OfFunctionsByTheirAddress) {
     EXPECT_EQ(text, is_lost ? "a 0 signed/4, b elsewhere, c 3 signed/4" : row.arguments)
         << row.function;
     EXPECT_FALSE((*prototypes)->at(entry + 1)) << row.function;
+  }
+  for (const ResultRow& row : kResults) {
+    const uint64_t entry = entry_of(test::die_named(*info, row.function)).value_or(0);
+    const std::optional<CallArguments> arguments = (*prototypes)->at(entry);
+    ASSERT_TRUE(arguments) << row.function;
+    EXPECT_EQ(arguments->has_result_word, row.has_result_word) << row.function;
   }
   EXPECT_FALSE((*prototypes)->at(0));
   EXPECT_FALSE((*prototypes)->at(UINT64_MAX));

@@ -30,10 +30,23 @@ struct CallArgument {
   uint8_t size = 8;                    // bytes of the value in its register
   std::array<int8_t, 2> word{-1, -1};  // which of the recorded ones; -1: none of them
 };
-using CallArguments = std::vector<CallArgument>;
+
+// All of a function's, in their order.
+struct CallArguments : std::vector<CallArgument> {
+  using vector::vector;
+  // False: what a call leaves in the register of return values is no result. The function returns
+  // nothing, a floating-point number, or a structure.
+  bool has_result_word = true;
+};
 
 // By the address of a function's first byte. Null: nothing is known of it.
 using ArgumentsOf = std::function<const CallArguments*(uint64_t function)>;
+
+// Whether a recorded return value is one, as far as is known.
+inline bool has_result_word(const ArgumentsOf* arguments_of, uint64_t function) {
+  const CallArguments* known = arguments_of && *arguments_of ? (*arguments_of)(function) : nullptr;
+  return !known || known->has_result_word;
+}
 
 // The prototype that a function event has written: what it follows pointers for is only a pointer.
 CallArguments call_arguments(const FunctionEventDef& def);

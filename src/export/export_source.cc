@@ -387,7 +387,10 @@ bool ExportSource::Impl::take_exit(const ExportFormat& format, ExportThreadCalls
   }
   out->call.duration_ns = took;
   out->call.retval = retval;
-  out->call.has_retval = format.retval.size != 0;
+  if (format.retval.size == 0) return true;
+  InputState& state = inputs[out->input];
+  state.names.stand_at(out->thread->tid, out->ns);
+  out->call.has_retval = has_result_word(state.context.arguments_of, function);
   return true;
 }
 

@@ -100,3 +100,6 @@ __attribute__((noinline)) long double returns_long_double(int n) {
   return n + (long double)sink;
 }
 __attribute__((noinline)) int returns_int(int n) { return n + (int)sink; }
+__attribute__((noinline)) const char *returns_text(int n) { return n + sink ? "a" : "b"; }
+__attribute__((noinline)) enum colour returns_colour(int n) { return n + sink ? RED : GREEN; }
+__attribute__((noinline)) __int128 returns_int128(int n) { return n + sink; }

@@ -31,11 +31,18 @@ same "function: names and types from debug information" "$named" \
   "$("$patchbay" report -i f.dat 2>/dev/null | calls)"
 has "the caller stands behind" "$("$patchbay" report -i f.dat 2>/dev/null)" \
   'take_signed\(n=-3, big=-4000000000\) <-main$'
-"$patchbay" record -q -t function_graph -O funcgraph-args "${filters[@]}" -o g.dat -- "$program" \
-  >own 2>err
+"$patchbay" record -q -t function_graph -O funcgraph-args -O funcgraph-retval "${filters[@]}" \
+  -o g.dat -- "$program" >own 2>err
 shape2=$(cat own)
 same "function_graph" "${named/$shape/$shape2}" "$("$patchbay" report -i g.dat 2>/dev/null | calls)"
 same "replay" "${named/$shape/$shape2}" "$("$patchbay" replay -i g.dat 2>/dev/null | calls)"
+# What functions that return nothing, or a structure, leave in the register is no result.
+returning() { sed -nE 's/.*[ :](take_[a-z]*|Shape::grow)\(.*\); \/\* = .*/\1/p'; }
+same "replay: return values" take_signed \
+  "$("$patchbay" replay --retval -i g.dat 2>/dev/null | returning)"
+same "replay --json" 1 "$("$patchbay" replay --json -i g.dat 2>/dev/null | grep -c '"retval"')"
+same "jsonl" 1 "$("$patchbay" export --to jsonl -i g.dat -o - 2>/dev/null |
+  grep -c '"duration_ns":[0-9]*,"retval"')"
 "$patchbay" record -q --format 6 -t function -O func-args "${filters[@]}" -o six.dat -- "$program" \
   >own 2>err
 same "the older file" "${named/$shape/$(cat own)}" \

@@ -35,6 +35,11 @@ kinds function '{"page_step": {"count": 600, "system": "function",
     "details": ["caller", "page_work", "text"]},
   "page_work": {"count": 60, "system": "function", "details": ["big", "n", "10"]}}'
 
+record results -t function_graph -O funcgraph-retval -l page_round -l page_work
+kinds results '{"page_round": {"count": 60, "call": true, "system": "",
+    "without": ["return value"]},
+  "page_work": {"count": 60, "call": true, "system": "", "details": ["return value"]}}'
+
 record stacks -O stacktrace -e 'page_step(int i, string text)'
 kinds stacks '{"page_step": {"count": 600, "system": "functions", "details": ["text", "plain"],
     "stack": ["page_step", "page_work", "page_round"]}}' '["page_round", "page_step"]'

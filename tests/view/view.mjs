@@ -355,6 +355,8 @@ const cases = {
       const text = await page.eval("byId('details').innerText");
       for (const word of wanted.details ?? [])
         holds(`the details of ${name} say ${word}: ${text}`, text.includes(word));
+      for (const word of wanted.without ?? [])
+        holds(`the details of ${name} do not say ${word}: ${text}`, !text.includes(word));
       if (wanted.stack)
         same(`the stack of ${name}`, wanted.stack,
           (await page.eval(`app.recording.stackOf(${rows[0]})`)).slice(0, wanted.stack.length)
