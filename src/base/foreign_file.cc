@@ -55,8 +55,17 @@ UniqueFd walk_without_links(UniqueFd at, const std::string& path) {
 
 }  // namespace
 
+ProcessPath split_process_path(const std::string& path) {
+  const size_t behind = path.starts_with("/proc/") ? path.find("//") : path.npos;
+  if (behind == path.npos) return {"", path};
+  return {path.substr(0, behind), path.substr(behind + 1)};
+}
+
 Result<UniqueFd> open_foreign_file(const std::string& path, uint64_t most, uint64_t* size,
                                    Links links) {
+  const ProcessPath process = split_process_path(path);
+  if (process.is_in_root()) return open_in_root(process.place, process.inside, most, size);
+  if (!process.place.empty()) return open_foreign_file(process.place, most, size, Links::kFollow);
   const int follow = links == Links::kRefuse ? O_NOFOLLOW : 0;
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC | follow));
   if (!place.valid()) return sys_error("open " + path, errno);

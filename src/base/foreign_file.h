@@ -19,6 +19,21 @@ inline constexpr uint64_t kMostMappedFile = uint64_t{64} << 30;
 // Texts: source files, headers, what a process has left.
 inline constexpr uint64_t kMostForeignText = 64 << 20;
 
+// The file of a process, as one word: where it is opened, "//", and its path in the process.
+//
+//   /proc/7/root//usr/bin/x                in its root directory: no link leads out of it
+//   /proc/7/map_files/55aa-55bb//usr/bin/x  what it has mapped, whatever the path leads to by now
+//   /proc/7/exe//usr/bin/x                  its program
+//   /proc/self/fd/5//usr/bin/x              held open by us
+//
+// All functions here take such words for paths.
+struct ProcessPath {
+  std::string place;   // "/proc/7/root"; empty: it is a path of ours
+  std::string inside;  // "/usr/bin/x"; of a path of ours that path
+  bool is_in_root() const { return place.ends_with("/root"); }
+};
+ProcessPath split_process_path(const std::string& path);
+
 enum class Links { kFollow, kRefuse };  // of the last component
 
 // An ordinary file of at most `most` bytes, for reading. EINVAL: it is none. EFBIG: it is larger.

@@ -112,6 +112,38 @@ TEST_F(ForeignFile, AnotherRootIsNotLeftWithoutOpenat2) {
   EXPECT_EQ(status, 0);
 }
 
+TEST_F(ForeignFile, ThePathOfAProcessHasTwoParts) {
+  const struct {
+    std::string path, place, inside;
+    bool is_in_root = false;
+  } cases[] = {{"/proc/7/root//usr/bin/x", "/proc/7/root", "/usr/bin/x", true},
+               {"/proc/7/exe//usr/bin/x", "/proc/7/exe", "/usr/bin/x"},
+               {"/proc/7/map_files/55aa-55bb//x y", "/proc/7/map_files/55aa-55bb", "/x y"},
+               {"/proc/self/fd/5//a//b", "/proc/self/fd/5", "/a//b"},
+               {"/proc/7/root/usr/bin/x", "", "/proc/7/root/usr/bin/x"},
+               {"/usr//bin/x", "", "/usr//bin/x"},
+               {"", "", ""}};
+  for (const auto& one : cases) {
+    const ProcessPath found = split_process_path(one.path);
+    EXPECT_EQ(found.place, one.place) << one.path;
+    EXPECT_EQ(found.inside, one.inside) << one.path;
+    EXPECT_EQ(found.is_in_root(), one.is_in_root) << one.path;
+  }
+}
+
+// In the root of a process no link leads out of it, as none does in open_in_root().
+TEST_F(ForeignFile, APathOfAProcessLeadsToItsFile) {
+  const std::string name = file("mine", "mine");
+  std::filesystem::create_symlink("/proc/self/root", path("out"));
+  const UniqueFd held(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  std::filesystem::remove(name);
+  file("mine", "another");
+  const std::string by_number = "/proc/self/fd/" + std::to_string(held.get());
+  EXPECT_EQ(read_foreign_file(by_number + "//gone/there", 100).value(), "mine");
+  EXPECT_EQ(read_foreign_file("/proc/self/root/" + name, 100).value(), "another");
+  EXPECT_FALSE(read_foreign_file("/proc/self/root/" + path("out") + name, 100).ok());
+}
+
 // Where a page has gone zeros are read, and the file is named.
 TEST_F(ForeignFile, AFileThatIsCutShortIsNoEnd) {
   constexpr size_t kSize = 3 * 4096 + 100;

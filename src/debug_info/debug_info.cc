@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/foreign_file.h"
 #include "base/text.h"
 #include "debug_info/zstd_sections.h"
 #include "symbol/debug_file.h"
@@ -115,12 +116,25 @@ DebugInfo::~DebugInfo() {
   if (elf_) ::elf_end(elf_);
 }
 
-Status DebugInfo::open_files(const std::string& path) {
-  char real[PATH_MAX];
-  if (!::realpath(path.c_str(), real)) return sys_error("open " + path, errno);
-  path_ = debug_path_ = real;
+// A file of a process has no other path than the one that it was given: what its links lead to here
+// is another file.
+Status DebugInfo::choose_path(const std::string& path) {
+  const bool is_held = path.starts_with("/proc/self/fd/");
+  if (const ProcessPath process = split_process_path(path); !process.place.empty() || is_held) {
+    opened_path_ = debug_path_ = path;
+    path_ = process.inside;
+  } else {
+    char real[PATH_MAX];
+    if (!::realpath(path.c_str(), real)) return sys_error("open " + path, errno);
+    path_ = opened_path_ = debug_path_ = real;
+  }
   name_ = base_name(path_);
-  PB_ASSIGN(auto elf, open_elf(path_, &file_));
+  return {};
+}
+
+Status DebugInfo::open_files(const std::string& path) {
+  PB_TRY(choose_path(path));
+  PB_ASSIGN(auto elf, open_elf(opened_path_, &file_));
   elf_ = elf;
   size_t count = 0;
   (void)::elf_getphdrnum(elf_, &count);
@@ -145,43 +159,44 @@ Status DebugInfo::open_files(const std::string& path) {
 
 std::string DebugInfo::build_id() const { return build_id_of(elf_); }
 
-// False when the candidate exists and does not belong to us; *other says whose it is.
-bool DebugInfo::take_debug_file(const std::string& candidate, const char* build_id,
-                                std::string* other) {
+// False when the candidate exists and does not belong to us; *other says why. Where one of the two
+// has no build-id, the checksum of .gnu_debuglink says whether it does (`checksum`: null, it was
+// not found by that).
+bool DebugInfo::take_debug_file(const std::string& candidate, const std::string& build_id,
+                                const uint32_t* checksum, std::string* other) {
   FileMapping file;
   Result<Elf*> elf = open_elf(candidate, &file);
   if (!elf.ok()) return false;
-  std::string found = build_id_of(*elf);
-  if (found != build_id || !has_dwarf(*elf)) {
-    *other = found != build_id ? candidate + " does not belong to it: the build-id there is " +
-                                     (found.empty() ? "none" : found) + ", its own is " +
-                                     (*build_id ? build_id : "none") + "."
-                               : candidate + " has no debug information either.";
-    ::elf_end(*elf);
-    return false;
-  }
-  debug_elf_ = *elf;
-  debug_file_ = std::move(file);
-  debug_path_ = candidate;
-  return true;
+  const std::string found = build_id_of(*elf);
+  const auto word = [](const std::string& id) { return id.empty() ? "none" : id; };
+  if (!found.empty() && !build_id.empty() && found != build_id)
+    *other = candidate + " does not belong to it: the build-id there is " + found +
+             ", its own is " + build_id + ".";
+  else if ((found.empty() || build_id.empty()) && !checksum)
+    *other = candidate + " does not belong to it: the build-id there is " + word(found) +
+             ", its own is " + word(build_id) + ".";
+  else if ((found.empty() || build_id.empty()) && !has_link_checksum(file.bytes(), *checksum))
+    *other = candidate +
+             " does not belong to it: .gnu_debuglink has another checksum (CRC-32) than that file, "
+             "which is of another build.";
+  else if (!has_dwarf(*elf))
+    *other = candidate + " has no debug information either.";
+  else
+    return debug_elf_ = *elf, debug_file_ = std::move(file), debug_path_ = candidate, true;
+  ::elf_end(*elf);
+  return false;
 }
 
 Status DebugInfo::find_debug_file() {
-  std::string build_id = build_id_of(elf_), other;
-  std::string directory = path_.substr(0, path_.rfind('/'));
-  std::vector<std::string> candidates;
-  if (std::string by_id = debug_path_of_build_id(build_id); !by_id.empty())
-    candidates.push_back(by_id);
+  const std::string build_id = build_id_of(elf_);
+  std::string other;
   GElf_Word checksum = 0;
   const char* link = ::dwelf_elf_gnu_debuglink(elf_, &checksum);
-  if (link && *link && std::string_view(link).find('/') == std::string_view::npos) {
-    for (const std::string& place :
-         {directory + "/", directory + "/.debug/", "/usr/lib/debug" + directory + "/"})
-      if (place + link != path_) candidates.push_back(place + link);
-  }
-  for (const std::string& candidate : candidates) {
-    if (take_debug_file(candidate, build_id.c_str(), &other)) return {};
-  }
+  const DebugFilePlaces places = debug_file_places(opened_path_, build_id, link ? link : "");
+  for (const std::string& place : places.by_id)
+    if (take_debug_file(place, build_id, nullptr, &other)) return {};
+  for (const std::string& place : places.by_link)
+    if (take_debug_file(place, build_id, &checksum, &other)) return {};
   return user_error(ENOENT, path_ + " has no debug information. " +
                                 (other.empty() ? how_to_get(build_id) : other));
 }
@@ -196,8 +211,10 @@ Status DebugInfo::find_alt_file() {
   if (size <= 0 || !link || !*link) return {};
   const std::string build_id = hex_of(id, size), name = link;
   const std::string directory = debug_path_.substr(0, debug_path_.rfind('/') + 1);
+  const ProcessPath process = split_process_path(debug_path_);
+  const std::string root = process.is_in_root() ? process.place + "/" : "";
   for (const std::string& path :
-       {debug_path_of_build_id(build_id), name[0] == '/' ? name : directory + name}) {
+       {debug_path_of_build_id(build_id), name[0] == '/' ? root + name : directory + name}) {
     FileMapping file;
     Result<Elf*> elf = path.empty() ? sys_error("open", ENOENT) : open_elf(path, &file);
     if (!elf.ok() && ::access(path.c_str(), F_OK) == 0) return elf.error();

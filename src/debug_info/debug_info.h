@@ -47,14 +47,15 @@ struct ObjectSymbol {
 class DebugInfo {
  public:
   // The file at `path` is the one that is loaded; its DWARF may lie in it or in its debug file
-  // (by build-id, or by .gnu_debuglink). The sentence of an error says what is missing, or which
-  // build-ids differ.
+  // (by build-id, or by .gnu_debuglink, whose checksum counts where there is no build-id). The
+  // sentence of an error says what is missing, or what differs. The path may be one of a process
+  // (base/foreign_file.h).
   static Result<std::unique_ptr<DebugInfo>> open(const std::string& path);
   ~DebugInfo();
   DebugInfo(const DebugInfo&) = delete;
   DebugInfo& operator=(const DebugInfo&) = delete;
 
-  const std::string& path() const { return path_; }              // absolute
+  const std::string& path() const { return path_; }              // absolute; as the process has it
   const std::string& name() const { return name_; }              // base name
   const std::string& debug_path() const { return debug_path_; }  // where the DWARF is
   std::string build_id() const;                                  // hex; empty when there is none
@@ -90,11 +91,13 @@ class DebugInfo {
   DebugInfo() = default;
   Status open_files(const std::string& path);
   Status find_debug_file();
-  bool take_debug_file(const std::string& candidate, const char* build_id, std::string* other);
+  Status choose_path(const std::string& path);
+  bool take_debug_file(const std::string& candidate, const std::string& build_id,
+                       const uint32_t* checksum, std::string* other);
   Status find_alt_file();
   void read_symbols(Elf* elf);
 
-  std::string path_, name_, debug_path_;
+  std::string path_, name_, opened_path_, debug_path_;
   bool is_program_ = false;
   FileMapping file_, debug_file_, alt_file_;
   Elf* elf_ = nullptr;

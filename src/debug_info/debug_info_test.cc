@@ -115,5 +115,28 @@ TEST(DebugInfo, OfADebugFileByItsLinkMustBeItsOwn) {
   ::unlink(linked.c_str());
 }
 
+// Without build-ids the link's checksum says whether the file is the one that was linked.
+TEST(DebugInfo, OfADebugFileWithoutABuildIdMustHaveTheChecksum) {
+  const test::TemporaryFile whole, file;
+  const std::string linked = file.path() + ".debug";
+  const auto run = [](const std::string& command) {
+    return std::system((command + " 2>/dev/null").c_str());
+  };
+  const std::string no_id = "objcopy --remove-section=.note.gnu.build-id ";
+  if (run(no_id + test::object_path("values_5") + " " + whole.path()) != 0)
+    GTEST_SKIP() << "objcopy is not installed";
+  ASSERT_EQ(run("objcopy --only-keep-debug " + whole.path() + " " + linked), 0);
+  ASSERT_EQ(run("objcopy -S --add-gnu-debuglink=" + linked + " " + whole.path() + " " +
+                file.path()),
+            0);
+  EXPECT_EQ(test::open_info(file.path())->debug_path(), linked);
+  ASSERT_EQ(run(no_id + "--only-keep-debug " + test::object_path("values_4") + " " + linked), 0);
+  EXPECT_EQ(refusal(file.path()),
+            file.path() + " has no debug information. " + linked +
+                " does not belong to it: .gnu_debuglink has another checksum (CRC-32) than that "
+                "file, which is of another build.");
+  ::unlink(linked.c_str());
+}
+
 }  // namespace
 }  // namespace patchbay

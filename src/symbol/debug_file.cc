@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/foreign_file.h"
 #include "symbol/byte_reader.h"
 
 namespace patchbay {
@@ -54,7 +55,7 @@ std::optional<FileMapping> open_if_it_belongs(const std::string& path, const std
   std::string found = image->build_id();
   bool belongs = !found.empty() && !build_id.empty()
                      ? found == build_id
-                     : crc && file->size() <= kMostChecked && crc32_of(file->bytes()) == *crc;
+                     : crc && has_link_checksum(file->bytes(), *crc);
   if (!belongs) return std::nullopt;
   return std::move(file.value());
 }
@@ -67,23 +68,40 @@ std::string debug_path_of_build_id(const std::string& build_id) {
          build_id.substr(2) + ".debug";
 }
 
+DebugFilePlaces debug_file_places(const std::string& path, const std::string& build_id,
+                                  std::string_view link) {
+  DebugFilePlaces places;
+  const ProcessPath process = split_process_path(path);
+  const std::string root = process.is_in_root() ? process.place + "/" : "";
+  if (std::string by_id = debug_path_of_build_id(build_id); !by_id.empty()) {
+    places.by_id.push_back(by_id);
+    if (!root.empty()) places.by_id.push_back(root + by_id);
+  }
+  // Beside a file that is held open there is nothing.
+  const bool has_directory = process.place.empty() || process.is_in_root();
+  const size_t slash = process.inside.rfind('/');
+  if (!has_directory || link.empty() || link.find('/') != link.npos || slash == std::string::npos)
+    return places;
+  const std::string directory = process.inside.substr(0, slash);
+  for (const std::string& place :
+       {directory + "/", directory + "/.debug/", kDebugRoot + directory + "/"})
+    if (std::string found = root + place + std::string(link); found != path)
+      places.by_link.push_back(std::move(found));
+  return places;
+}
+
+bool has_link_checksum(Bytes file, uint32_t checksum) {
+  return file.size() <= kMostChecked && crc32_of(file) == checksum;
+}
+
 std::optional<FileMapping> find_debug_file(const std::string& path, const ElfImage& image,
                                            const std::string& build_id) {
-  std::string by_id = debug_path_of_build_id(build_id);
-  if (!by_id.empty()) {
-    std::optional<FileMapping> file = open_if_it_belongs(by_id, build_id, nullptr);
-    if (file) return file;
-  }
-  DebugLink link = debug_link_of(image);
-  size_t slash = path.rfind('/');
-  if (link.file.empty() || slash == std::string::npos) return std::nullopt;
-  std::string directory = path.substr(0, slash);
-  for (const std::string& candidate :
-       {directory + "/" + link.file, directory + "/.debug/" + link.file,
-        kDebugRoot + directory + "/" + link.file}) {
-    std::optional<FileMapping> file = open_if_it_belongs(candidate, build_id, &link.crc);
-    if (file) return file;
-  }
+  const DebugLink link = debug_link_of(image);
+  const DebugFilePlaces places = debug_file_places(path, build_id, link.file);
+  for (const std::string& place : places.by_id)
+    if (auto file = open_if_it_belongs(place, build_id, nullptr)) return file;
+  for (const std::string& place : places.by_link)
+    if (auto file = open_if_it_belongs(place, build_id, &link.crc)) return file;
   return std::nullopt;
 }
 
