@@ -31,6 +31,40 @@ void append_more(std::string* out, uint64_t count) {
   *out += " more";
 }
 
+void put_utf8(std::string* out, uint32_t character) {
+  const auto rest = [&](int shift) { *out += char(0x80 | (character >> shift & 0x3f)); };
+  if (character < 0x80) {
+    *out += char(character);
+  } else if (character < 0x800) {
+    *out += char(0xc0 | character >> 6);
+    rest(0);
+  } else if (character < 0x10000) {
+    *out += char(0xe0 | character >> 12);
+    rest(6), rest(0);
+  } else if (character < 0x110000) {
+    *out += char(0xf0 | character >> 18);
+    rest(12), rest(6), rest(0);
+  } else {
+    *out += '\xff';
+  }
+}
+
+// UTF-16 or UTF-32 in UTF-8. What is no character becomes bytes that are no UTF-8.
+std::string utf8_of(std::span<const uint8_t> bytes, uint32_t size) {
+  const auto at = [&](size_t i) {
+    return size == 2 ? load<uint16_t>(&bytes[2 * i]) : load<uint32_t>(&bytes[4 * i]);
+  };
+  const size_t count = size == 2 || size == 4 ? bytes.size() / size : 0;
+  std::string text;
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t first = at(i), second = size == 2 && i + 1 < count ? at(i + 1) : 0;
+    const bool is_pair = first >> 10 == 0xd800 >> 10 && second >> 10 == 0xdc00 >> 10;
+    put_utf8(&text, is_pair ? 0x10000 + ((first & 0x3ff) << 10 | (second & 0x3ff)) : first);
+    i += is_pair;
+  }
+  return text;
+}
+
 }  // namespace
 
 void append_function(std::string* out, uint64_t address, AddressText* addresses) {
@@ -193,6 +227,18 @@ void ObjectText::append_text(std::string* out, Record record) const {
   const std::string_view shown(reinterpret_cast<const char*>(text->data()), text->size() - 1);
   append_quoted(out, shown);
   if (*bytes > shown.size()) *out += "...";
+}
+
+void ObjectText::append_wide_text(std::string* out, Record record) const {
+  const std::optional<uint64_t> count = total(record, out);
+  if (!count) return;
+  const auto characters = dynamic(record, field_);
+  if (!characters) {
+    *out += kUnreadable;
+    return;
+  }
+  append_quoted(out, utf8_of(*characters, form_.size));
+  if (*count > characters->size() / std::max(form_.size, 1u)) *out += "...";
 }
 
 // What is empty may be a text that could not be read.
@@ -422,6 +468,8 @@ void ObjectText::append(std::string* out, Record record, const ObjectContext& co
       return append_scalar(out, record, context);
     case Kind::kText:
       return append_text(out, record);
+    case Kind::kWideText:
+      return append_wide_text(out, record);
     case Kind::kList:
       return append_list(out, record, context);
     case Kind::kParts:

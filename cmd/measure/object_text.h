@@ -56,6 +56,7 @@ class ObjectText {
                      const Context& context) const;
   void append_scalar(std::string* out, Record record, const Context& context) const;
   void append_text(std::string* out, Record record) const;
+  void append_wide_text(std::string* out, Record record) const;
   void append_c_text(std::string* out, Record record, const Context& context) const;
   void append_list(std::string* out, Record record, const Context& context) const;
   void append_parts(std::string* out, Record record, const Context& context) const;

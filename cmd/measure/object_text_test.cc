@@ -65,6 +65,29 @@ ObjectForm text_form() {
   return form;
 }
 
+TEST(ObjectText, WideTexts) {
+  ObjectForm form;
+  form.kind = Kind::kWideText;
+  form.field = "s";
+  form.length = "s_len";
+  const auto shown = [&](std::u16string_view text, uint64_t length) {
+    form.size = 2;
+    Fields fields;
+    fields.dynamic("s", std::string(reinterpret_cast<const char*>(text.data()), 2 * text.size()));
+    return fields.word("s_len", length).shown(form);
+  };
+  EXPECT_EQ(shown(u"", 0), "\"\"");
+  EXPECT_EQ(shown(u"h\u00e9 \u20ac\U0001f600\"", 6), "\"h\u00e9 \u20ac\U0001f600\\\"\"");
+  EXPECT_EQ(shown(std::u16string_view(u"a\0b", 3), 3), "\"a\\x00b\"");
+  EXPECT_EQ(shown(u"ab", 70), "\"ab\"...");
+  const char16_t half[] = {'a', 0xd83d, 'b'};
+  EXPECT_EQ(shown({half, 3}, 3), "\"a\\xed\\xa0\\xbdb\"");
+  EXPECT_EQ(Fields().dynamic("s", std::nullopt).word("s_len", 3).shown(form), "(unreadable)");
+  form.size = 4;
+  EXPECT_EQ(Fields().numbers("s", {'x', 0x1f600, 0x110000}).word("s_len", 3).shown(form),
+            "\"x\U0001f600\\xff\"");
+}
+
 TEST(ObjectText, TypesByTheirNames) {
   ObjectForm form;
   form.kind = Kind::kTypeName;

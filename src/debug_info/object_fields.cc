@@ -18,6 +18,7 @@ using Show = ObjectForm::Show;
 
 constexpr uint32_t kMostTextBytes = 255;  // of a text
 constexpr uint32_t kMostPartBytes = 63;   // of each text of a list
+constexpr uint32_t kMostWide = 64;        // characters of a text of wide ones
 constexpr int kMaxNesting = 3;            // optional<unique_ptr<string>>
 constexpr uint64_t kMaxStride = 1 << 20;  // of the elements of a vector
 constexpr size_t kMostMembers = 6;        // of a structure at an address
@@ -63,9 +64,15 @@ std::string class_name(const TypeFacts& facts) {
   return name.substr(0, name.find('<'));
 }
 
-bool is_text_class(const TypeFacts& facts, std::string_view name) {
-  return facts.kind == TypeKind::kAggregate && facts.die &&
-         name_of(*facts.die).starts_with(std::string(name) + "<char,");
+// Bytes of a character of std::basic_string<char, …> and its like; 0: it is none.
+uint32_t character_size(const TypeFacts& facts, std::string_view name) {
+  if (facts.kind != TypeKind::kAggregate || !facts.die) return 0;
+  static constexpr std::pair<std::string_view, uint32_t> kCharacters[] = {
+      {"char", 1}, {"wchar_t", 4}, {"char16_t", 2}, {"char32_t", 4}};
+  for (const auto& [type, size] : kCharacters)
+    if (name_of(*facts.die).starts_with(std::string(name) + "<" + std::string(type) + ","))
+      return size;
+  return 0;
 }
 
 bool is_std(const TypeFacts& facts) { return facts.die && type_name(facts.die).find("std::") == 0; }
@@ -135,11 +142,24 @@ class Path {
   uint64_t offset_ = 0;
 };
 
+// libstdc++'s older std::string is a pointer: its length stands this far in front of the text.
+constexpr uint64_t kOldLengthInFront = 24;
+
 struct TextMembers {
   Step pointer, length;
+  bool is_length_in_front = false;  // of the text, and `length` is not there
   // libc++: a short text is in the object, behind a byte with twice its length. That byte is odd
   // where the text is elsewhere. 0: there is no such form.
   uint64_t size_of_short = 0;
+  uint32_t character = 1;  // its bytes
+
+  bool is_wide() const { return character > 1; }
+  // `length`: the field with it.
+  std::string type(const std::string& length, uint32_t most) const {
+    if (!is_wide()) return "string/" + length + "/" + std::to_string(most);
+    return "u" + std::to_string(8 * character) + "[" + length + "/" +
+           std::to_string(std::min(most, kMostWide)) + "]";
+  }
 };
 
 // Rust's Vec: the pointer is wrapped several times, in each version of its library otherwise.
@@ -160,8 +180,12 @@ bool is_slice(const TypeFacts& facts) { return at_member(facts, {"data_ptr"}).is
 
 TextMembers string_members(const TypeFacts& facts) {
   const Step whole = first_of(facts, {{"__r_", "__value_"}, {"__rep_"}});
-  if (!whole.is_there)
-    return {at_member(facts, {"_M_dataplus", "_M_p"}), at_member(facts, {"_M_string_length"})};
+  if (!whole.is_there) {
+    TextMembers members{at_member(facts, {"_M_dataplus", "_M_p"}),
+                        at_member(facts, {"_M_string_length"})};
+    members.is_length_in_front = !members.length.is_there && facts.size == 8;
+    return members;
+  }
   TextMembers members{step_to(whole, {"__l", "__data_"}), step_to(whole, {"__l", "__size_"})};
   const Step characters = step_to(whole, {"__s", "__data_"});
   members.size_of_short = facts.size;
@@ -173,9 +197,11 @@ TextMembers string_members(const TypeFacts& facts) {
 // Of a string or a string_view.
 std::optional<TextMembers> text_members(const TypeFacts& facts) {
   TextMembers members;
-  if (is_text_class(facts, "basic_string"))
+  const uint32_t of_string = character_size(facts, "basic_string");
+  const uint32_t of_view = character_size(facts, "basic_string_view");
+  if (of_string)
     members = string_members(facts);
-  else if (is_text_class(facts, "basic_string_view"))
+  else if (of_view)
     members = {first_of(facts, {{"_M_str"}, {"__data"}, {"__data_"}}),
                first_of(facts, {{"_M_len"}, {"__size"}, {"__size_"}})};
   else if (is_slice(facts) && name_of(*facts.die).ends_with("str"))
@@ -184,7 +210,11 @@ std::optional<TextMembers> text_members(const TypeFacts& facts) {
     members = {pointer_of_vec(at_member(facts, {"vec"})), at_member(facts, {"vec", "len"})};
   else
     return std::nullopt;
-  if (!members.pointer.is_there || !members.length.is_there) return std::nullopt;
+  members.character = std::max({of_string, of_view, 1u});
+  // libc++'s short wide text stands elsewhere in the object than a short text of bytes.
+  if (!members.pointer.is_there || (members.is_wide() && members.size_of_short))
+    return std::nullopt;
+  if (!members.length.is_there && !members.is_length_in_front) return std::nullopt;
   return members;
 }
 
@@ -322,14 +352,17 @@ std::optional<ObjectForm> Maker::text(const TypeFacts& facts, const Path& path,
 ObjectForm Maker::text_at(const TextMembers& members, const Path& object, const std::string& name,
                           uint32_t most, const std::string& end) {
   ObjectForm form;
-  form.kind = members.size_of_short ? Kind::kEitherText : Kind::kText;
-  form.size = 1;
+  form.kind = members.is_wide()         ? Kind::kWideText
+              : members.size_of_short ? Kind::kEitherText
+                                      : Kind::kText;
+  form.size = members.character;
   form.field = own(name);
   form.length = own(name + "_len");
-  add("string/" + form.length + "/" + std::to_string(most), form.field,
-      object.plus(members.pointer.offset).followed().address());
-  add("u64", form.length,
-      object.plus(members.length.offset).value() + (end.empty() ? "" : "<" + end));
+  const Path text = object.plus(members.pointer.offset).followed();
+  const Path length = members.is_length_in_front ? text.plus(-kOldLengthInFront)
+                                                 : object.plus(members.length.offset);
+  add(members.type(form.length, most), form.field, text.address());
+  add("u64", form.length, length.value() + (end.empty() ? "" : "<" + end));
   if (!members.size_of_short) return form;
   form.there = own(name + "_short");
   add("u8[/" + std::to_string(members.size_of_short) + "]", form.there, object.address());
@@ -361,6 +394,8 @@ std::optional<ObjectForm> Maker::vector(const TypeFacts& facts, const Path& path
   form.size = uint32_t(element.size);
   if (element.size == 0 || element.size > kMaxStride) return std::nullopt;
   if (const std::optional<TextMembers> members = text_members(element)) {
+    // No field says of a length elsewhere whether its element is one of the vector's.
+    if (members->is_length_in_front) return std::nullopt;
     form.end = own(name + "_end");
     form.begin = own(name + "_begin");
     form.there = own(name + "_ok");
@@ -512,20 +547,28 @@ std::optional<ObjectForm> Maker::optional(const TypeFacts& facts, const Path& pa
   return form;
 }
 
+// The first element of libstdc++'s std::tuple, which keeps its elements in base classes, the last
+// one first. An element without members is a base class itself.
+Step first_of_tuple(const Step& tuple) {
+  if (class_name(tuple.facts) == "_Head_base" && template_number(tuple.facts, "_Idx") == 0u)
+    return step_to(tuple, {"_M_head_impl"});
+  if (!tuple.facts.die) return {};
+  for (Dwarf_Die child : children_of(*tuple.facts.die)) {
+    const std::optional<uint64_t> offset = number_of(child, DW_AT_data_member_location);
+    if (::dwarf_tag(&child) != DW_TAG_inheritance || !offset) continue;
+    const Step found = first_of_tuple({tuple.offset + *offset, facts_of(type_of(child)), true});
+    if (found.is_there) return found;
+  }
+  return {};
+}
+
 // The one pointer of unique_ptr or shared_ptr.
 Step owned_pointer(const TypeFacts& facts, const std::string& name) {
   if (name == "shared_ptr") return first_of(facts, {{"_M_ptr"}, {"__ptr_"}});
   const Step plain = first_of(facts, {{"__ptr_", "__value_"}, {"__ptr_"}});
   if (plain.is_there) return plain;
-  Step inner = at_member(facts, {"_M_t", "_M_t"});
-  if (!inner.is_there) return inner;
-  for (const Member& member : members_of(inner.facts)) {
-    const TypeFacts found = facts_of(member.type);
-    if (found.kind != TypeKind::kPointer || !member.has_offset) continue;
-    return {inner.offset + member.offset, found, true};
-  }
-  inner.is_there = false;
-  return inner;
+  const Step tuple = first_of(facts, {{"_M_t", "_M_t"}, {"_M_t"}});
+  return tuple.is_there ? first_of_tuple(tuple) : tuple;
 }
 
 std::optional<ObjectForm> Maker::pointer(const TypeFacts& facts, const Path& path,
@@ -694,11 +737,11 @@ std::optional<ObjectForm> Maker::at(const TypeFacts& facts, const Path& path,
 bool Maker::text_in_registers(const Held& held) {
   const std::optional<TextMembers> text = text_members(held.facts);
   if (!text || !held.has(text->pointer) || !held.has(text->length)) return false;
-  form_in_registers.kind = Kind::kText;
-  form_in_registers.size = 1;
+  form_in_registers.kind = text->is_wide() ? Kind::kWideText : Kind::kText;
+  form_in_registers.size = text->character;
   const std::string field = form_in_registers.field = own(name_);
   const std::string length = form_in_registers.length = own(name_ + "_len");
-  put(text->pointer, "string/" + length + "/" + std::to_string(kMostTextBytes) + " " + field);
+  put(text->pointer, text->type(length, kMostTextBytes) + " " + field);
   put(text->length, "u64 " + length);
   return true;
 }

@@ -36,6 +36,7 @@ struct ObjectForm {
     // empty; address: the function that makes the call, whose name has its type.
     kTarget,
     kCharacters,  // parts: the characters of an array, shown as the text that they are
+    kWideText,    // field: the first characters, of 2 or 4 bytes; length: how many there are
     kCText,       // field: a text that ends with a NUL; address: the field with its address
     kMark,        // no value: `unit` stands in its place
   };

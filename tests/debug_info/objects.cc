@@ -22,6 +22,9 @@ enum class Color : unsigned char { kRed };
 struct Item {
   int a;
 };
+struct Deleter {
+  void operator()(int* p) const { delete p; }
+};
 namespace mine {
 template <typename T>
 struct vector {
@@ -64,6 +67,9 @@ TAKES optional_in_two(std::optional<double> v, int n) {
 }
 TAKES optional_reference(const std::optional<std::string>& v) { COMPLETE(v); }
 TAKES unique(std::unique_ptr<int> p) { COMPLETE(p); }
+// The deleter stands in front of the pointer, and is none.
+TAKES unique_deleter(const std::unique_ptr<int, void (*)(int*)>& p) { COMPLETE(p); }
+TAKES unique_reference(const std::unique_ptr<int, Deleter&>& p) { COMPLETE(p); }
 TAKES shared(const std::shared_ptr<Item>& p) { COMPLETE(p); }
 TAKES sizes(const std::map<int, int>& m, const std::unordered_set<int>& s,
             const std::list<int>& l) {

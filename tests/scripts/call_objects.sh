@@ -15,6 +15,7 @@ cat >own.cc <<'EOC'
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -24,12 +25,16 @@ cat >own.cc <<'EOC'
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 // No copy of a function for one caller, and no argument that is not given.
 #ifdef __clang__
 #define CALL __attribute__((noinline, used)) void
 #else
 #define CALL __attribute__((noipa, used)) void
+#endif
+#if !defined(_LIBCPP_VERSION) && !_GLIBCXX_USE_CXX11_ABI
+#define OLD_STRINGS 1
 #endif
 inline void used_at(const void* p) { asm volatile("" ::"r"(p) : "memory"); }
 template <typename... T> void used(T&&... t) { (used_at(&t), ...); }
@@ -40,6 +45,9 @@ CALL o_value(string s, long n) { used(s, n); }
 CALL o_move(string&& s) { used(s); }
 CALL o_view(int n, std::string_view s, unsigned char c) { used(n, s, c); }
 CALL o_view_ref(const std::string_view& s) { used(s); }
+using Wide16 = std::u16string;
+CALL o_wide(const Wide16& s, const std::u32string& t, const std::wstring& w) { used(s, t, w); }
+CALL o_wide_view(std::wstring_view s, std::u16string_view t) { used(s, t); }
 CALL o_path(const std::filesystem::path& p) { used(p); }
 CALL o_ints(const std::vector<int>& v) { used(v); }
 CALL o_vector(std::vector<short> v, const char* behind) { used(v, behind); }
@@ -63,9 +71,26 @@ CALL o_optional_string(const std::optional<string>& v) { used(v); }
 CALL o_unique(std::unique_ptr<int> p) { used(p); }
 CALL o_unique_ref(const std::unique_ptr<string>& p) { used(p); }
 CALL o_unique_array(const std::unique_ptr<int[]>& p) { used(p); }
+// Deleters: a function, a class with members, an empty class, one that is final, a reference.
+void gone(int* p) { delete p; }
+struct Counts { int* count; void operator()(int* p) { ++*count; delete p; } };
+struct Plain { void operator()(int* p) { delete p; } };
+struct Final final { void operator()(int* p) { delete p; } };
+CALL o_deleter(std::unique_ptr<int, void (*)(int*)> p, int n) { used(p, n); }
+CALL o_deleter_function(const std::unique_ptr<int, std::function<void(int*)>>& p) { used(p); }
+CALL o_deleter_counts(const std::unique_ptr<int, Counts>& p) { used(p); }
+CALL o_deleter_plain(const std::unique_ptr<int, Plain>& p) { used(p); }
+CALL o_deleter_final(const std::unique_ptr<int, Final>& p) { used(p); }
+CALL o_deleter_reference(const std::unique_ptr<int, Counts&>& p) { used(p); }
+CALL o_deleter_array(const std::unique_ptr<int[], void (*)(int*)>& p) { used(p); }
+CALL o_deleter_text(const std::unique_ptr<string, void (*)(string*)>& p) { used(p); }
+struct Less { int order = 7; bool operator()(int a, int b) const { return a < b; } };
+using Ordered = std::set<int, bool (*)(int, int)>;
+CALL o_ordered(const std::map<int, int, Less>& m, const Ordered& s) { used(m, s); }
 struct Item { int a; };
 CALL o_shared(std::shared_ptr<Item> p, bool b) { used(p, b); }
 CALL o_shared_ref(const std::shared_ptr<const double>& p) { used(p); }
+CALL o_variant(const std::variant<int, string>& v) { used(v); }
 CALL o_map(const std::map<string, int>& m, const std::set<int>& s) { used(m, s); }
 CALL o_hash(std::unordered_map<int, int>& m) { used(m); }
 CALL o_list(const std::list<int>& l) { used(l); }
@@ -111,6 +136,13 @@ int main() {
   o_view(1, {}, 7); puts(R"(o_view(1, "", 7))");
   std::string_view view = "abc";
   o_view_ref(view); puts(R"(o_view_ref("abc"))");
+  o_wide_view(std::wstring_view(L"wide").substr(1), {}); puts("o_wide_view(\"ide\", \"\")");
+#ifndef _LIBCPP_VERSION  // short ones are in the object
+  o_wide(u"a\u20ac\U0001f600", U"\U0001f600", L"long enough for all of them");
+  puts("o_wide(\"a\u20ac\U0001f600\", \"\U0001f600\", \"long enough for all of them\")");
+  o_wide(std::u16string(70, 'x'), {}, L"");
+  printf("o_wide(\"%s\"..., \"\", \"\")\n", string(64, 'x').c_str());
+#endif
   o_path("/etc/passwd"); puts(R"(o_path("/etc/passwd"))");
   o_ints({}); puts("o_ints([])");
   o_ints({1, -2, 3}); puts("o_ints([1, -2, 3])");
@@ -122,6 +154,7 @@ int main() {
   o_chars({'a', 'b'}); puts("o_chars(\"ab\")");
   o_bytes({1, 255}); puts("o_bytes([1, 255])");
   o_pointers({nullptr, (void*)0x1234}); puts("o_pointers([nullptr, 0x1234])");
+#ifndef OLD_STRINGS  // of which a vector is an address
   o_texts({}, 1); puts("o_texts([], 1)");
   o_texts({"a"}, 1); puts("o_texts([\"a\"], 1)");
   o_texts({"a", "", "longer than sixteen bytes"}, 1);
@@ -130,6 +163,7 @@ int main() {
   puts("o_texts([\"b\", \"b\", \"b\", … 14 more], 1)");
   o_texts({string(63, 'x'), string(64, 'x')}, 1);
   printf("o_texts([\"%s\", \"%s\"...], 1)\n", string(63, 'x').c_str(), string(63, 'x').c_str());
+#endif
   o_views({"a", text}); puts("o_views([\"a\", \"hello\"])");
   o_text_array({"x", "y"}); puts("o_text_array([\"x\", \"y\"])");
   o_colors({Color::kGreen, Color::kRed}); puts("o_colors([Color::kGreen, Color::kRed])");
@@ -160,15 +194,34 @@ int main() {
   o_unique_ref(std::make_unique<string>("in")); puts("o_unique_ref(&\"in\")");
   auto ints = std::make_unique<int[]>(4);
   o_unique_array(ints); printf("o_unique_array(%p)\n", (void*)ints.get());
+  o_deleter({new int(43), gone}, 2); puts("o_deleter(&43, 2)");
+  o_deleter({nullptr, gone}, 3); puts("o_deleter(nullptr, 3)");
+  o_deleter_function({new int(44), gone}); puts("o_deleter_function(&44)");
+  int count = 99;
+  Counts counts{&count};
+  o_deleter_counts({new int(45), counts}); puts("o_deleter_counts(&45)");
+  o_deleter_plain(std::unique_ptr<int, Plain>(new int(46))); puts("o_deleter_plain(&46)");
+  o_deleter_final(std::unique_ptr<int, Final>(new int(47))); puts("o_deleter_final(&47)");
+  o_deleter_reference({new int(48), counts}); puts("o_deleter_reference(&48)");
+  std::unique_ptr<int[], void (*)(int*)> owned(new int[2], gone);
+  o_deleter_array(owned); printf("o_deleter_array(%p)\n", (void*)owned.get());
+  string kept = "kept";
+  o_deleter_text({&kept, [](string*) {}}); puts("o_deleter_text(&\"kept\")");
+  o_ordered({{1, 2}}, Ordered({3, 4}, [](int a, int b) { return a < b; }));
+  puts("o_ordered({1 entry}, {2 entries})");
   auto item = std::make_shared<Item>();
   o_shared(item, true); printf("o_shared(&{a=0}, true)\n");
   o_shared(nullptr, false); puts("o_shared(nullptr, false)");
   o_shared_ref(std::make_shared<double>(1.25)); puts("o_shared_ref(&1.25)");
+  o_variant("text"); puts("o_variant(\"text\")");
+  o_variant(nul); puts("o_variant(\"a\\x00b\")");
   o_map({{"a", 1}, {"b", 2}}, {7}); puts("o_map({2 entries}, {1 entry})");
   o_map({}, {}); puts("o_map({}, {})");
   std::unordered_map<int, int> hash{{1, 2}, {3, 4}, {5, 6}};
   o_hash(hash); puts("o_hash({3 entries})");
+#ifndef OLD_STRINGS  // whose lists do not count
   o_list({1, 2}); puts("o_list({2 entries})");
+#endif
   o_milliseconds(std::chrono::milliseconds(250)); puts("o_milliseconds(250ms)");
   o_durations(std::chrono::seconds(1), std::chrono::duration<double>(1.5));
   puts("o_durations(1000000000ns, 1.5s)");
@@ -176,8 +229,24 @@ int main() {
   Box box;
   box.method("n", {1, 2}); printf("Box::method(%p, \"n\", [1, 2])\n", (void*)&box);
 
-#ifndef _LIBCPP_VERSION  // whose objects are laid out otherwise
   // --- what is no object
+#ifdef _LIBCPP_VERSION  // whose objects are laid out otherwise
+  o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
+  o_wild_string(made_of<string>(33, 5, 8)); puts("o_wild_string((unreadable))");
+  o_wild_string(made_of<string>(33, -1ul, &text[0]));
+  puts("o_wild_string((corrupt: 18446744073709551615 bytes))");
+  o_wild_string(made_of<string>(200)); puts("o_wild_string((corrupt: 100 bytes))");
+  o_wild_vector(made_of<std::vector<int>>(64, 16));
+  puts("o_wild_vector((corrupt: from 0x40 to 0x10))");
+  o_wild_texts(made_of<std::vector<string>>(64, 32));
+  puts("o_wild_texts((corrupt: from 0x40 to 0x20))");
+#elif defined(OLD_STRINGS)
+  o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
+  o_wild_string(made_of<string>(8)); puts("o_wild_string((unreadable))");
+  const unsigned long huge[] = {-1ul, 0, 0, 0x61};
+  o_wild_string(made_of<string>(huge + 3));
+  puts("o_wild_string((corrupt: 18446744073709551615 bytes))");
+#else
   o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
   o_wild_string(made_of<string>(8, 5)); puts("o_wild_string((unreadable))");
   o_wild_string(made_of<string>(&text[0], -1ul));
@@ -205,16 +274,6 @@ int main() {
   puts("o_wild_view((corrupt: 4611686018427387904 bytes))");
   o_wild_span({(int*)8, 3}); puts("o_wild_span((unreadable))");
   o_wild_array(*(std::array<int, 3>*)8); puts("o_wild_array((unreadable))");
-#else
-  o_wild_string(*(string*)8); puts("o_wild_string((unreadable))");
-  o_wild_string(made_of<string>(33, 5, 8)); puts("o_wild_string((unreadable))");
-  o_wild_string(made_of<string>(33, -1ul, &text[0]));
-  puts("o_wild_string((corrupt: 18446744073709551615 bytes))");
-  o_wild_string(made_of<string>(200)); puts("o_wild_string((corrupt: 100 bytes))");
-  o_wild_vector(made_of<std::vector<int>>(64, 16));
-  puts("o_wild_vector((corrupt: from 0x40 to 0x10))");
-  o_wild_texts(made_of<std::vector<string>>(64, 32));
-  puts("o_wild_texts((corrupt: from 0x40 to 0x20))");
 #endif
 }
 EOC
@@ -239,6 +298,7 @@ if command -v clang++ >/dev/null; then
 fi
 checked g++ -O2
 checked g++ -O0
+checked g++ -O1 -D_GLIBCXX_USE_CXX11_ABI=0  # a string is a pointer
 
 # --- the records: fields for other programs, filters and histograms
 "$patchbay" record -q -o objects.dat -e 'o_ref(*)' -e o_ints -- ./own >/dev/null 2>err
