@@ -217,7 +217,8 @@ class Maker:
                 self.constant(member, v) if isinstance(member, Struct)
                 else f'({member}){literal(v)}'
                 for (member, _), (_, v) in zip(type_.members, value)])
-        return literal(value)
+        # A function of the old style is given what the caller's expression is.
+        return f'({type_}){literal(value)}' if self.language == 'c' else literal(value)
 
     def definition(self, f, lines):
         result = 'void' if f.result is None else name_of(f.result)
