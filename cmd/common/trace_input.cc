@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "attach/process_files.h"
+#include "base/text.h"
 #include "uprobes/kernel_events.h"
 
 namespace patchbay::cmd {
@@ -78,6 +80,9 @@ Result<TraceInput> open_trace_input(const std::string& name) {
       magic == abi::kBufferMagic) {
     PB_ASSIGN(auto buffer, BufferFile::open(input.source.top, false));
     input.buffer = std::move(buffer);
+    // What an earlier process of this number has left is called otherwise.
+    int pid = 0;
+    if (to_number(input.source.process(), &pid)) attach::hold_files_of(pid);
     return input;
   }
   PB_ASSIGN(auto dat, TraceDatReader::from_fd(std::move(fd), input.path));

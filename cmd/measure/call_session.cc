@@ -19,6 +19,7 @@
 #include "event/function_event.h"
 #include "serve/directory.h"
 #include "symbol/demangled_name.h"
+#include "symbol/held_files.h"
 #include "trace_dat/metadata.h"
 
 namespace patchbay::cmd {
@@ -143,7 +144,7 @@ std::string CallSession::define_probe(const std::string& stem,
 
 bool CallSession::may_have(const std::string& function) const {
   return std::any_of(modules_.begin(), modules_.end(), [&](const RecordedModule& one) {
-    return !is_agent_file(one.path) && may_define(one.path, function);
+    return !is_agent_file(one.path) && may_define(place_of_file(one.path, one.build_id), function);
   });
 }
 

@@ -34,11 +34,12 @@ class RecordedArguments {
     FunctionPrototypes* prototypes = nullptr;
   };
   struct Image {
+    int pid = 0;  // 0: not known, or asked already
     std::vector<Object> objects;
     std::unordered_map<uint64_t, std::optional<CallArguments>> known;
   };
   std::optional<CallArguments> find(Image* image, uint64_t function);
-  FunctionPrototypes* prototypes_of(const RecordedModule& module);
+  FunctionPrototypes* prototypes_of(Image* image, const RecordedModule& module);
 
   std::vector<Image> images_;  // the first one is for what belongs to no image
   std::map<std::string, std::unique_ptr<FunctionPrototypes>> opened_;  // by path and build-id

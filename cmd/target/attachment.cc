@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "attach/process_files.h"
 #include "attach/seccomp_filter.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
@@ -240,6 +241,7 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
   if (!client.ok() && !has_none) return client;
   if (client.ok()) {
     attachment->join(runtime, pid ? pid : (*client)->pid());
+    attach::hold_files_of((*client)->peer() ? (*client)->peer() : pid);
     if (!attachment->is_marked_) return client;  // nobody takes it out
   }
   attachment->later_ = std::make_unique<Attachment::SignalsLater>();
@@ -255,6 +257,7 @@ Result<std::unique_ptr<Client>> attach_if_needed(int pid, Attachment* attachment
   }
   if (client.ok() && is_told_to_end()) client = interrupted_error();
   if (!client.ok()) attachment->leave();
+  if (client.ok()) attach::hold_files_of((*client)->peer() ? (*client)->peer() : pid);
   return client;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/foreign_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/target_program.h"
@@ -63,7 +64,7 @@ NameInFile look_for_name(const std::string& path, const std::string& name) {
 
 bool may_define(const std::string& path, const std::string& name) {
   if (!path.starts_with('/')) return false;  // the kernel's own
-  if (::access(path.c_str(), R_OK) != 0) return true;
+  if (!open_foreign_file(path, kMostMappedFile).ok()) return true;
   const NameInFile found = look_for_name(path, name);
   return found.is_function || found.is_other;
 }

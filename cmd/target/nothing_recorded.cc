@@ -11,6 +11,7 @@
 #include "base/unique_fd.h"
 #include "cmd/target/target_program.h"
 #include "symbol/elf_image.h"
+#include "symbol/held_files.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -122,12 +123,14 @@ std::string others_called(const NamedFunction& function, const std::vector<Recor
   for (const RecordedModule& module : modules) {
     Names names;
     if (!is_caller(module)) continue;
-    read_names(module.path, &names);
+    const std::string place = place_of_file(module.path, module.build_id);
+    if (module.path == exe) callers.front() = place;
+    read_names(place, &names);
     const std::set<std::string> more = aliases(names, function.name);
     same.insert(more.begin(), more.end());
     // libc's calls of its own functions of this kind say nothing: that is how it works inside.
     if (more.size() == 1 && module.path != exe && !base_name(module.path).starts_with("libc.so"))
-      callers.push_back(module.path);
+      callers.push_back(place);
   }
   for (const std::string& caller : callers) {
     Names names;

@@ -5,10 +5,10 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "attach/process_files.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
@@ -126,18 +126,11 @@ bool defines(const std::string& path, const std::string& name) {
 
 std::vector<std::string> objects_of(int pid, const std::string& exe) {
   std::vector<std::string> all, agents;
-  if (!exe.empty()) all.push_back(exe);
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    size_t slash = line.find('/');
-    bool is_code = line.size() > 20 && line.find(" r-xp ") != line.npos;
-    if (slash == line.npos || !is_code) continue;
-    std::string path = line.substr(slash);
-    if (path.ends_with(" (deleted)") || std::find(all.begin(), all.end(), path) != all.end())
-      continue;
-    if (is_agent_file(path)) agents.push_back(path);
-    all.push_back(path);
+  for (const attach::ProcessFile& file : attach::files_of(pid)) {
+    if (is_agent_file(file.path)) agents.push_back(file.path);
+    all.push_back(file.path);
   }
+  if (all.empty() && !exe.empty()) all.push_back(exe);  // it is gone
   const AgentLibraries libraries(all);
   const std::set<std::string> agents_own = libraries.reached(agents);
   std::vector<std::string> objects, roots;

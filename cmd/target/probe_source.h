@@ -14,7 +14,9 @@
 
 namespace patchbay::cmd {
 
-// The files that a function may be in: the program, then the libraries that are loaded.
+// The files that a function may be in: the program, then the libraries that are loaded. Each is the
+// one that the process has mapped: where that is not what its path leads to from here, it is a
+// ProcessPath (base/foreign_file.h).
 std::vector<std::string> objects_of(int pid, const std::string& exe);
 
 // "libfoo:parse:3 a" -> "parse"; "" for a name of C++.

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attach/process_files.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/target/running_process.h"
@@ -150,6 +151,7 @@ Result<std::unique_ptr<serve::Client>> TracedChild::wait_for_agent(
     Result<std::unique_ptr<serve::Client>> client =
         serve::Client::connect_directory(process_directory);
     // Between bind() and listen() a connection is refused.
+    if (client.ok()) attach::hold_files_of(pid_);
     if (client.ok() || client.error().errno_value != ECONNREFUSED) return client;
   }
   return user_error(ETIMEDOUT, "The agent did not answer within " + std::to_string(kAgentSeconds) +

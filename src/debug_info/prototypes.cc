@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "debug_info/entry_parameters.h"
+#include "symbol/held_files.h"
 
 namespace patchbay {
 
@@ -67,7 +68,7 @@ bool is_result_word(const TypeFacts& facts) {
 
 Result<std::unique_ptr<FunctionPrototypes>> FunctionPrototypes::open(const std::string& path,
                                                                      const std::string& build_id) {
-  PB_ASSIGN(auto info, DebugInfo::open(path));
+  PB_ASSIGN(auto info, DebugInfo::open(place_of_file(path, build_id)));
   if (!build_id.empty() && info->build_id() != build_id)
     return user_error(ENOENT, path + " is another file than the one that was loaded.");
   return std::unique_ptr<FunctionPrototypes>(new FunctionPrototypes(std::move(info)));

@@ -12,6 +12,7 @@
 #include "base/release.h"
 #include "base/text.h"
 #include "symbol/debug_file.h"
+#include "symbol/held_files.h"
 #include "symbol/landing_pads.h"
 #include "symbol/plt.h"
 #include "symbol/unwind_table.h"
@@ -140,7 +141,11 @@ bool ElfModule::copy_from_memory() {
 }
 
 void ElfModule::open_recorded() {
-  if (!use_file(identity_.path, false) &&
+  const std::vector<std::string> places = places_of_file(identity_.path, identity_.build_id);
+  const auto place = std::find_if(places.begin(), places.end(),
+                                  [this](const auto& one) { return use_file(one, false); });
+  if (place != places.end()) debug_place_ = *place;
+  if (place == places.end() &&
       (identity_.build_id.empty() || !use_file(debug_path_of_build_id(identity_.build_id), true))) {
     return;
   }
@@ -164,7 +169,8 @@ void ElfModule::open_debug_file() {
   open();
   if (debug_tried_ || !image_ || file_.size() == 0 || image_->symtab().size() > 0) return;
   debug_tried_ = true;
-  std::optional<FileMapping> file = find_debug_file(identity_.path, *image_, identity_.build_id);
+  const std::string& path = debug_place_.empty() ? identity_.path : debug_place_;
+  std::optional<FileMapping> file = find_debug_file(path, *image_, identity_.build_id);
   if (!file) return;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok()) return;

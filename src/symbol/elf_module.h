@@ -116,6 +116,7 @@ class ElfModule final : public Module {
   bool has_code_ = true;
   bool is_copy_ = false;  // file_ is a copy of memory, or of the file
   bool debug_tried_ = false;
+  std::string debug_place_;  // of a recorded module: where its file is
   FileMapping file_, debug_file_;
   std::optional<ElfImage> image_, debug_;
 

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "abi/buffer_abi.h"
+#include "base/file_stamp.h"
 #include "base/foreign_file.h"
 #include "base/text.h"
 #include "event/event_call.h"
@@ -87,7 +88,8 @@ Status UprobeRecording::define(std::unique_ptr<UprobeEvent> event) {
   UniqueFd held;
   char real[PATH_MAX];
   std::string path = ::realpath(file.c_str(), real) ? std::string(real) : file;
-  if (!is_plain_path(path)) {
+  // What a descriptor is called may be another file here.
+  if (!is_plain_path(path) || stamp_of(path) != stamp_of(file)) {
     PB_ASSIGN(held, open_foreign_file(file, kMostMappedFile));
     path = "/proc/self/fd/" + std::to_string(held.get());
   }

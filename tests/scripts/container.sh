@@ -118,6 +118,63 @@ same "record in another root" 0 $?
 has "its events" "$("$patchbay" report r.dat)" "^ *bash-$other .*->read\(fd="
 has "its number inside" "$("$patchbay" report --processes r.dat)" "^ *$other .*\(inside 1\)$"
 
+# --- a root and mounts of its own: names, types and lines are those of its files, whatever lies
+# at their paths here. The program goes before the recording does, and its file before it.
+if command -v gcc >/dev/null; then
+  mkdir -p box/proc box/old "box$work"
+  cat >inside.c <<'EOS'
+#include <unistd.h>
+__attribute__((noinline)) int step(int n) { return n + getppid(); }
+__attribute__((noinline)) int work(int n, const char* tag) {
+  return step(n * 2) + tag[0];
+}
+int main(void) {
+  char c;
+  while (read(0, &c, 1) == 1 && write(1, &c, work(7, "hey") ? 1 : 1) == 1) {}
+}
+EOS
+  sed 's/work(int n, const char\* tag)/work(double zebra, const char* lion)/
+    s/step(n \* 2)/step(2)/; s/tag\[0\]/lion[0]/' inside.c >decoy.c
+  gcc -g -O1 -fno-ipa-cp inside.c -o "box$work/boxed" && gcc -g -O1 decoy.c -o boxed || fail "gcc"
+  for file in $(ldd "box$work/boxed" | grep -oE '/[^ ]+'); do
+    mkdir -p "box$(dirname "$file")" && cp -L "$file" "box$file"
+  done
+  mkfifo to_box from_box
+  unshare -pfm bash -c 'mount --bind box box && mount -t proc proc box/proc && cd box &&
+    pivot_root . old && exec "$0"' "$work/boxed" <to_box >from_box 2>err &
+  outer3=$!
+  started $outer3
+  exec 8>to_box 9<from_box
+  wait_for 30 pgrep -P $outer3
+  boxed=$(pgrep -P $outer3)
+  started "$boxed"
+  is_in_box() { [[ $(readlink "/proc/$boxed/exe") == "$work/boxed" ]]; }
+  wait_for 30 is_in_box || fail "it is not in the box: $(cat err)"
+  call() { echo -n x >&8 && read -r -n 1 -t 30 <&9; }
+  record_box() { # FILE OPTIONS… : of one call
+    "$patchbay" record -o "$1" -p "$boxed" "${@:2}" 2>said &
+    recorder=$!
+    started $recorder
+    wait_for 60 grep -q "Ctrl-C ends" said || fail "it does not begin: $(cat said)"
+    call || fail "no answer from the box"
+  }
+  end_recording() { kill -INT $recorder; wait $recorder || fail "record: $(cat said)"; }
+  record_box w.dat -e 'work(*)' -e 'work:1 n'
+  end_recording
+  has "its types and its caller" "$("$patchbay" report w.dat)" 'main->work\(n=7, tag=hey\)'
+  has "its lines" "$("$patchbay" report w.dat)" ' work_L1: \(work\+0x[0-9a-f]+/.*\) n=7'
+  record_box g.dat -t function_graph -O funcgraph-args -l work -l step
+  end_recording
+  has "arguments of its calls" "$("$patchbay" replay -i g.dat)" 'work\(n=7, tag=0x'
+  record_box e.dat -t function_graph -l work -l step
+  rm "box$work/boxed"
+  kill -9 "$boxed"
+  wait $recorder
+  has "its names, when it is gone" "$("$patchbay" replay -i e.dat)" ' \| +step\(\);$'
+else
+  echo "SKIPPED: container.sh: gcc is not installed: debug information was not tested"
+fi
+
 # --- a container by its control group
 id=$(printf 'c0ffee%058d' $$)
 for top in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/pids; do

@@ -9,6 +9,7 @@
 #include "export/export_formats.h"
 #include "output/trace_line.h"
 #include "symbol/elf_image.h"
+#include "symbol/held_files.h"
 
 namespace patchbay {
 namespace {
@@ -97,7 +98,7 @@ Status PerfSink::write_mappings(const ExportProcess& process) {
     PerfMapping mapping{process.pid, module.start,         module.end - module.start,
                         0,           escaped(module.path), module.build_id};
     bool is_written = false;
-    auto file = FileMapping::open(module.path);
+    auto file = FileMapping::open(place_of_file(module.path, module.build_id));
     auto image = file.ok() ? ElfImage::from_file(file->bytes()) : Result<ElfImage>(file.error());
     if (image.ok() && image->build_id() == module.build_id) {
       for (const Elf64_Phdr& segment : image->segments()) {
