@@ -146,8 +146,8 @@ bool is_location_list(Dwarf_Attribute* attribute) {
   return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
 }
 
-// How far the stack pointer is below the canonical frame address in the body: nearly everywhere, for
-// it moves at both ends alone.
+// How far the stack pointer is below the canonical frame address in the body: nearly everywhere,
+// for it moves at both ends alone.
 std::optional<int64_t> depth_of_body(DebugInfo& info, Dwarf_Die function) {
   constexpr uint64_t kMostLooks = 256;
   Dwarf_Addr low = 0, high = 0;

@@ -414,6 +414,12 @@ bool ElfModule::is_go() {
   return image_ && image_->find_section(".gopclntab");
 }
 
+bool ElfModule::has_packed_names() {
+  open_debug_file();
+  return image_ && !debug_ && image_->symtab().size() == 0 &&
+         image_->find_section(".gnu_debugdata");
+}
+
 // By the tables of the file itself: one pass over the names.
 AddressRanges ElfModule::walked_code() {
   if (is_go()) return text_ranges();

@@ -57,6 +57,8 @@ class ElfModule final : public Module {
   std::string_view version_of(const FunctionSymbol& function) const override;
   std::vector<std::pair<uint64_t, uint64_t>> walked_code() override;
   bool is_go() override;
+  // The names of its local functions stand in a compressed section (MiniDebugInfo) alone.
+  bool has_packed_names();
 
   const ModuleIdentity& identity() const { return identity_; }
   bool is_vdso() const { return is_vdso_; }

@@ -508,6 +508,10 @@ Error Resolver::no_function() {
   }
   std::vector<std::string> near = hints();
   if (!near.empty()) sentence += "; did you mean " + join(near, ", ") + "?";
+  for (const auto& module : chosen_)
+    if (module->has_packed_names() && (!library_.empty() || module == chosen_.front()))
+      sentence += (near.empty() ? "; " : " ") + module->name() +
+                  " has names in .gnu_debugdata (MiniDebugInfo), which are not read";
   return user_error(ENOENT, sentence);
 }
 
