@@ -641,14 +641,15 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
   };
   const size_t nr_before = beyond->size();
   uint32_t on_stack = 0;
+  size_t nr_shown = 0;
   for (size_t i = 0; i < names.size(); i++) {
     const PassedParameter& parameter = passed.parameters[i];
     const std::string& name = names[i].name;
     const bool is_passed = parameter.fate == PassedParameter::Fate::kPassed;
     if (!is_passed || !list.reaches(parameter)) {
       const bool is_constant = parameter.fate == PassedParameter::Fate::kConstant;
-      // The compiler's own, __in_chrg: nobody has written it.
-      if (!is_constant && name.starts_with("__") && flag_of(parameter.die, DW_AT_artificial)) {
+      // The compiler's own, __in_chrg or vtt: nobody has written it.
+      if (!is_constant && name != "this" && flag_of(parameter.die, DW_AT_artificial)) {
         list.skip(parameter);
         continue;
       }
@@ -656,7 +657,8 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
       // It takes its registers all the same, or what is behind it would not be on the stack.
       if (!is_passed) list.skip(parameter);
       list.add(constant.empty() ? "x64 " + name + "=?" : constant);
-      if (has_objects && constant.empty()) objects->push_back(left_out_argument(name, i));
+      if (has_objects && constant.empty()) objects->push_back(left_out_argument(name, nr_shown));
+      nr_shown++;
       continue;
     }
     list.go_to(parameter, &on_stack);
@@ -665,6 +667,7 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
     if (object) {
       list.add(parameter, join(object->positions, ", "));
       objects->push_back(std::move(object->argument));
+      nr_shown++;
       continue;
     }
     std::string part = has_objects ? value_text(parameter, name, scope_of(instance), field_name,
@@ -672,8 +675,15 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
                                    : "";
     const size_t nr_beyond = beyond->size();
     if (part.empty()) part = parameter_text(parameter, name, &on_stack, beyond);
-    if (!part.empty()) list.add(parameter, std::move(part));
-    if (has_objects && beyond->size() > nr_beyond) objects->push_back(left_out_argument(name, i));
+    if (!part.empty()) {
+      list.add(parameter, std::move(part));
+    } else {
+      list.skip(parameter);
+      list.add("x64 " + name + "=?");
+    }
+    if (has_objects && beyond->size() > nr_beyond)
+      objects->push_back(left_out_argument(name, nr_shown));
+    nr_shown++;
   }
   std::vector<std::string> parts = list.parts();
   // The kernel's uprobes have no form for it.

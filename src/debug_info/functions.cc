@@ -90,6 +90,8 @@ void FunctionFinder::visit_function(Dwarf_Die die, const Scope& scope) {
   bool is_declaration = !is_inlined && !::dwarf_hasattr(&die, DW_AT_abstract_origin) &&
                         !::dwarf_hasattr(&die, DW_AT_specification);
   if (reads_heads_) return add_head(die, scope, is_declaration);
+  if (!is_declaration && !is_inlined && !has_code(die) && bodies_.size() < kMaxChildren)
+    bodies_.push_back(die);
   if (!is_declaration) return;
   std::string name = name_of(die);
   bool may_be = name.starts_with(last_) || name == last_;
@@ -277,6 +279,7 @@ void FunctionFinder::ask(std::string_view name, std::string_view file) {
   file_ = file;
   declarations_.clear();
   codes_.clear();
+  bodies_.clear();
   std::string text = demangle(asked_, true);
   DemangledName parts = split_demangled(text);
   name_ = squeeze(parts.name.empty() ? text : parts.name);
@@ -335,6 +338,10 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
     Dwarf_Die die;
     if (::dwarf_die_addr_die(info_.dwarf(), address, &die)) offsets.insert(::dwarf_dieoffset(&die));
   }
+  // With link time optimization the code is in another unit than the body, and the declaration, of
+  // a method, is in a class.
+  for (Dwarf_Die body : bodies_)
+    if (declarations_.contains(declaration_of(body).addr)) offsets.insert(::dwarf_dieoffset(&body));
   for (const Dwarf_Die& unit : index_.referring(offsets)) {
     if (walked.insert(unit.addr).second) walk(unit, {});
   }
@@ -352,6 +359,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::find(std::string_view name
 
 std::optional<FunctionInstance> FunctionFinder::innermost(Dwarf_Die unit, uint64_t pc) {
   codes_.clear();
+  bodies_.clear();
   declarations_.clear();
   last_ = std::string(1, '\0');
   into_bodies_ = true;

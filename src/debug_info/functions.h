@@ -86,6 +86,7 @@ class FunctionFinder {
   std::string asked_, name_, listed_, last_, parameters_, file_;
   std::unordered_map<void*, std::string> declarations_;  // that match -> qualified name
   std::vector<Code> codes_;
+  std::vector<Dwarf_Die> bodies_;  // without code, of which code elsewhere may be an instance
   bool has_other_file_ = false;
   // Of all questions. Where a glob asks for a thousand names, nobody reads what is near them.
   static constexpr int kMostAnswersWithNear = 10;

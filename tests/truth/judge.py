@@ -244,8 +244,8 @@ def judge_hist(directory, tool, program, names, rng, verdict):
         verdict.marked += 1
         return
     shown = {int(value): int(count) for value, count in
-             re.findall(r'\{ p\d+: *(\d+) *\} hitcount: *(\d+)', done.stdout)}
-    values = [values[-len(f.parameters):][i] % 2**64 for values, f in program.truth[name]]
+             re.findall(r'\{ p\d+: *(-?\d+) *\} hitcount: *(\d+)', done.stdout)}
+    values = [values[-len(f.parameters):][i] for values, f in program.truth[name]]
     if shown == collections.Counter(values):
         verdict.right += len(values)
     else:
