@@ -366,10 +366,21 @@ bool has_no_prototype(Dwarf_Die function) {
   return is_c && !flag_of(function, DW_AT_prototyped);
 }
 
+// The end of the chain of abstract origins: with link time optimization there may be two.
+std::optional<Dwarf_Die> first_origin(Dwarf_Die die) {
+  std::optional<Dwarf_Die> origin, next = die;
+  for (int depth = 0; depth < 8; depth++) {
+    next = reference_of(*next, DW_AT_abstract_origin);
+    if (!next) break;
+    origin = next;
+  }
+  return origin;
+}
+
 std::optional<Dwarf_Die> parameter_of_origin(Dwarf_Die function, Dwarf_Die origin) {
   for (Dwarf_Die child : children_of(function)) {
     if (::dwarf_tag(&child) != DW_TAG_formal_parameter) continue;
-    const auto of = reference_of(child, DW_AT_abstract_origin);
+    const auto of = first_origin(child);
     if (of && same_entry(*of, origin)) return child;
   }
   return std::nullopt;
@@ -381,7 +392,7 @@ std::optional<Dwarf_Die> parameter_of_origin(Dwarf_Die function, Dwarf_Die origi
 // constructor's without those that only another copy of it has: __vtt_parm.
 PassedParameters listed_parameters(Dwarf_Die function) {
   PassedParameters passed;
-  const std::optional<Dwarf_Die> origin = reference_of(function, DW_AT_abstract_origin);
+  const std::optional<Dwarf_Die> origin = first_origin(function);
   const bool is_k_and_r = has_no_prototype(function);
   for (Dwarf_Die child : children_of(origin ? *origin : entry_with_parameters(function))) {
     passed.is_variadic |= ::dwarf_tag(&child) == DW_TAG_unspecified_parameters;
