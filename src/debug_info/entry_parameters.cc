@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 
+#include "arch/x86_64/decoder.h"
 #include "symbol/demangled_name.h"
 
 namespace patchbay {
@@ -36,6 +37,9 @@ struct Said {
   uint64_t stack_offset = 0;
   bool is_pointer = false;  // what is there is a pointer to it
   bool is_later = false;    // it speaks of a place behind the entry
+  // Of the frame: where it is counted from the frame's base, which is rbp or rsp.
+  std::optional<int64_t> home;
+  bool is_from_rbp = false;
   // Of pieces: the register of each that is in one.
   std::vector<Register> parts;
   bool has_constant = false;
@@ -146,6 +150,16 @@ bool is_location_list(Dwarf_Attribute* attribute) {
   return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
 }
 
+// DW_OP_reg6 or DW_OP_reg7 where the frame's base is rbp or rsp; else 0.
+unsigned base_register(Dwarf_Die function) {
+  std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (!base || is_location_list(&*base) || ::dwarf_getlocation(&*base, &ops, &count) != 0) return 0;
+  const bool is_register = count == 1 && (ops[0].atom == DW_OP_reg6 || ops[0].atom == DW_OP_reg7);
+  return is_register ? ops[0].atom : 0;
+}
+
 // How far the stack pointer is below the canonical frame address in the body: nearly everywhere,
 // for it moves at both ends alone.
 std::optional<int64_t> depth_of_body(DebugInfo& info, Dwarf_Die function) {
@@ -196,10 +210,13 @@ std::optional<Said> said_of_frame(DebugInfo& info, Dwarf_Die function, Dwarf_Att
   if (!is_frame) return std::nullopt;
   if (first == DW_OP_fbreg && count == 1)
     if (const auto distance = above_entry(info, function, int64_t(ops[0].number)))
-      return said_of_stack(*distance, false);
+      if (*distance >= kReturnAddress) return said_of_stack(*distance, false);
   Said said;
   said.kind = Said::Kind::kInFrame;
   said.is_pointer = ops[count - 1].atom == DW_OP_deref;
+  const unsigned base = base_register(function);
+  if (first == DW_OP_fbreg && base) said.home = int64_t(ops[0].number);
+  said.is_from_rbp = base == DW_OP_reg6;
   return said;
 }
 
@@ -325,6 +342,8 @@ class Judge {
   bool may_be_changed() const;
 
  private:
+  void find_stores();
+  bool take_stored(const PassedParameter& parameter, Said* said) const;
   bool all_agree(const PassedParameters& assigned) const;
   bool is_clone() const;
   bool has_known_callers() const;
@@ -336,6 +355,7 @@ class Judge {
   const Dwarf_Die function_;
   const uint64_t entry_;
   std::vector<Said> said_;
+  std::vector<ArgumentStore> stores_;
 };
 
 bool Judge::all_agree(const PassedParameters& assigned) const {
@@ -367,6 +387,46 @@ bool Judge::may_be_changed() const {
   const auto [known, is_new] = info_.optimized_units.try_emplace(unit.addr, false);
   if (is_new) known->second = has_optimized_code(unit, 0);
   return known->second;
+}
+
+// What the first instructions put into the frame: registers as they were at the entry.
+void Judge::find_stores() {
+  constexpr int kMostInsns = 64;
+  uint64_t at = entry_;
+  uint32_t gone = 0;  // registers that have something else by now
+  for (int i = 0; i < kMostInsns; i++) {
+    const std::string_view code = info_.code(at, kMaxInsnLength);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
+    Insn insn;
+    ArgumentStore store;
+    if (!decode_insn(bytes, code.size(), at, &insn)) return;
+    if (insn.ends_flow() || insn.is_direct_branch() || insn.kind == InsnKind::kIndirectCall) return;
+    const bool is_store = decode_argument_store(bytes, code.size(), &store);
+    const int number = store.is_vector ? 6 + store.index : store.index;
+    if (is_store && !(gone >> number & 1)) stores_.push_back(store);
+    gone |= argument_registers_written(bytes, code.size());
+    at += insn.length;
+  }
+}
+
+// From which registers the place in the frame is filled; false: it is not so.
+bool Judge::take_stored(const PassedParameter& parameter, Said* said) const {
+  if (!said->home) return false;
+  const uint64_t size = said->is_pointer ? 8 : facts_of(parameter.type).size;
+  Said made;
+  made.kind = Said::Kind::kRegisters;
+  made.is_pointer = said->is_pointer;
+  for (uint64_t offset = 0; offset < size && offset < 16; offset += 8) {
+    const auto store = std::find_if(stores_.begin(), stores_.end(), [&](const auto& one) {
+      return one.is_from_rbp == said->is_from_rbp &&
+             one.displacement == *said->home + int64_t(offset);
+    });
+    if (store == stores_.end()) return false;
+    made.registers.emplace_back(Register{store->is_vector, store->index});
+  }
+  if (size == 0 || size > 16) return false;
+  *said = std::move(made);
+  return true;
 }
 
 // Of some parameters the first bytes say nothing and later ones do. They are passed, as the
@@ -431,9 +491,12 @@ PassedParameters Judge::run() {
   assign_places(function_, &all);
   judge_later(all);
   // What only the body's frame has may be made there, of a constant or of parts.
-  if (may_be_changed())
-    for (Said& said : said_)
-      if (said.kind == Said::Kind::kInFrame) said.kind = Said::Kind::kNothing;
+  if (may_be_changed()) {
+    find_stores();
+    for (size_t i = 0; i < said_.size(); i++)
+      if (said_[i].kind == Said::Kind::kInFrame && !take_stored(listed.parameters[i], &said_[i]))
+        said_[i].kind = Said::Kind::kNothing;
+  }
   // A class without members is nowhere, and was never anywhere.
   for (size_t i = 0; i < said_.size(); i++)
     if (!all.parameters[i].is_known && said_[i].kind == Said::Kind::kNothing)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// From Zydis' description of an instruction to ours. Only ZydisDecoderDecodeInstruction is used:
-// operands are never decoded (that would double the cost of planning a large library).
+// From Zydis' description of an instruction to ours. decode_insn() uses only
+// ZydisDecoderDecodeInstruction: it decodes no operands (that would double the cost of planning a
+// large library). What asks for operands is the tool's.
 
 #include "arch/x86_64/decoder.h"
 
@@ -156,6 +157,61 @@ RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector)
                        operands[0].reg.value == operands[1].reg.value;
   if (is_zero && is_written) return RegisterUse::kWritten;
   return is_read ? RegisterUse::kRead : is_written ? RegisterUse::kWritten : RegisterUse::kNone;
+}
+
+namespace {
+
+// 0..5 of rdi rsi rdx rcx r8 r9, 6..13 of xmm0 … xmm7; -1: it is none.
+int argument_number(ZydisRegister one) {
+  constexpr ZydisRegister kIntegers[] = {ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
+                                         ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_R8,  ZYDIS_REGISTER_R9};
+  if (one >= ZYDIS_REGISTER_XMM0 && one <= ZYDIS_REGISTER_XMM7)
+    return 6 + int(one - ZYDIS_REGISTER_XMM0);
+  if (one >= ZYDIS_REGISTER_YMM0 && one <= ZYDIS_REGISTER_YMM7)
+    return 6 + int(one - ZYDIS_REGISTER_YMM0);
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, one);
+  for (int i = 0; i < 6; i++)
+    if (whole == kIntegers[i]) return i;
+  return -1;
+}
+
+}  // namespace
+
+uint32_t argument_registers_written(const uint8_t* code, size_t available) {
+  ZydisDecodedInstruction z;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code, available, &z, operands)))
+    return ~uint32_t{0};
+  uint32_t written = 0;
+  for (size_t i = 0; i < z.operand_count; i++) {
+    if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+      continue;
+    const int number = argument_number(operands[i].reg.value);
+    if (number >= 0) written |= uint32_t{1} << number;
+  }
+  return written;
+}
+
+bool decode_argument_store(const uint8_t* code, size_t available, ArgumentStore* store) {
+  ZydisDecodedInstruction z;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code, available, &z, operands)) ||
+      z.operand_count_visible != 2)
+    return false;
+  const ZydisDecodedOperand &to = operands[0], &from = operands[1];
+  const bool is_frame = to.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                        to.mem.index == ZYDIS_REGISTER_NONE &&
+                        (to.mem.base == ZYDIS_REGISTER_RSP || to.mem.base == ZYDIS_REGISTER_RBP);
+  const bool is_move = z.meta.category == ZYDIS_CATEGORY_DATAXFER;
+  if (!is_move || !is_frame || from.type != ZYDIS_OPERAND_TYPE_REGISTER) return false;
+  store->is_from_rbp = to.mem.base == ZYDIS_REGISTER_RBP;
+  store->displacement = to.mem.disp.has_displacement ? to.mem.disp.value : 0;
+  const int number = argument_number(from.reg.value);
+  if (number < 0) return false;
+  store->is_vector = number >= 6;
+  store->index = uint8_t(store->is_vector ? number - 6 : number);
+  return true;
 }
 
 }  // namespace patchbay

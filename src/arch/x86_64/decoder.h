@@ -60,4 +60,15 @@ bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* 
 enum class RegisterUse : uint8_t { kNone, kRead, kWritten };
 RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector);
 
+// A store of a whole argument register into the frame: `mov %rdi,-24(%rbp)`.
+struct ArgumentStore {
+  bool is_vector = false;
+  uint8_t index = 0;         // 0..5 of rdi rsi rdx rcx r8 r9; 0..7 of xmm0 …
+  bool is_from_rbp = false;  // else from rsp
+  int64_t displacement = 0;
+};
+bool decode_argument_store(const uint8_t* code, size_t available, ArgumentStore* store);
+// The argument registers that an instruction writes: a bit for each of rdi … r9, then xmm0 … xmm7.
+uint32_t argument_registers_written(const uint8_t* code, size_t available);
+
 }  // namespace patchbay
