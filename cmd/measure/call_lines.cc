@@ -151,8 +151,9 @@ std::vector<CallTotals::Sum*> CallTotals::sums_of(const std::vector<CallText>& t
   std::vector<Sum*> sums;
   std::map<std::string, size_t> counts;
   for (const CallText& text : texts) {
-    Sum*& place = places_[{text.name(), counts[text.name()]++}];
-    if (!place) place = &functions.emplace_back(Function{text.name(), {}}).sum;
+    const std::string& name = text.listed_name();
+    Sum*& place = places_[{name, counts[name]++}];
+    if (!place) place = &functions.emplace_back(Function{name, {}}).sum;
     sums.push_back(place);
   }
   return sums;

@@ -331,6 +331,14 @@ Status CallSession::read_formats(const BufferFile& top) {
                         function.defined.has_types, function.defined.names,
                         function.defined.failure, function.defined.objects);
   }
+  size_t index = 0;
+  for (const Function& function : functions_) {
+    const std::string name = split_library(function.defined.function).second;
+    const size_t at = name.rfind('@');
+    const bool has_file = at != name.npos && at > 0 && !name.substr(at).starts_with("@0x");
+    if (has_file && !name.ends_with("@plt")) texts_[index].set_listed_name(name);
+    index++;
+  }
   if (const EventCall* const caught = find_event(meta.events, caught_event_)) {
     set_kind(caught->id, {EventKind::What::kCaught, 0});
     caught_ = *caught;
@@ -402,7 +410,7 @@ bool CallSession::is_silent(const std::string& text, const CallTotals& totals) c
   for (size_t i = 0; i < std::min(functions_.size(), texts_.size()); i++) {
     if (functions_[i].text != text) continue;
     nr_functions++;
-    if (is_filtered_ || totals.has_entered(texts_[i].name())) return false;
+    if (is_filtered_ || totals.has_entered(texts_[i].listed_name())) return false;
   }
   return nr_functions > 0;
 }

@@ -54,6 +54,9 @@ class CallText {
            FailureSign failure = FailureSign::kUnknown, const ObjectArguments& objects = {});
 
   const std::string& name() const { return name_; }
+  // In a list of functions, where helper@a.c and helper@b.c are two.
+  void set_listed_name(std::string name) { listed_name_ = std::move(name); }
+  const std::string& listed_name() const { return listed_name_.empty() ? name_ : listed_name_; }
   // Where the call returns to, by the record of its entry or of its return; 0: the record is short.
   uint64_t caller_of_entry(std::span<const uint8_t> record) const;
   // Where its return address stands; 0: that is not recorded.
@@ -121,7 +124,7 @@ class CallText {
   static void append_text(std::string* out, const Value& value, std::span<const uint8_t> record,
                           int32_t tid, const CallTextContext& context);
 
-  std::string name_, shown_name_;
+  std::string name_, listed_name_, shown_name_;
   std::vector<Value> arguments_;
   std::vector<ObjectText> objects_;
   bool has_return_ = false;

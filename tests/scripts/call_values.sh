@@ -331,6 +331,9 @@ for how in "gcc -O0" "gcc -O2 -Wl,--gc-sections" "clang -O0" "clang -O2 -Wl,--gc
     *) has "$how: right, or marked" "$(tr '\n' ' ' <lines)" \
       '^helper\((\?|"m"), (7|\?), 5\) = 144 .*helper\(1, (99|\?), 1\.5\) = 2' ;;
   esac
+  "$patchbay" calls -c -e helper -o totals -- ./one 2>err
+  same "$how: nothing is missed" "" "$(grep 'not hit' err)"
+  has "$how: a row each" "$(tr '\n' ' ' <totals)" 'helper(@a\.c)? .*helper(@b\.c)? $'
   same "$how: each call once" 2 "$(wc -l <lines)"
   "$patchbay" record -q -o one.dat -e 'int r = helper@b.c(*)' -- ./one 2>err
   has "$how: one of them by its file, with its result" "$("$patchbay" report -i one.dat)" \
