@@ -45,8 +45,7 @@ std::string shown_name(const std::string& function) {
     name.resize(digits);
   if (name.starts_with("_Z")) name = demangle(name, false);
   // One of several functions, helper@a.c: a line of a call has what it is called.
-  if (const size_t at = name.rfind('@'); at != name.npos && at > 0 && !name.ends_with("@plt"))
-    name.resize(at);
+  name.resize(std::min(find_file_mark(name), name.size()));
   if (!name.ends_with(')') || name.ends_with("operator()")) return name;
   int depth = 0;
   for (size_t i = name.size(); i-- > 0;) {
@@ -334,9 +333,7 @@ Status CallSession::read_formats(const BufferFile& top) {
   size_t index = 0;
   for (const Function& function : functions_) {
     const std::string name = split_library(function.defined.function).second;
-    const size_t at = name.rfind('@');
-    const bool has_file = at != name.npos && at > 0 && !name.substr(at).starts_with("@0x");
-    if (has_file && !name.ends_with("@plt")) texts_[index].set_listed_name(name);
+    if (find_file_mark(name) != name.npos) texts_[index].set_listed_name(name);
     index++;
   }
   if (const EventCall* const caught = find_event(meta.events, caught_event_)) {

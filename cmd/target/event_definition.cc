@@ -264,9 +264,8 @@ Result<std::vector<NamedFunction>> functions_meant(serve::Client& client,
   const auto parts = split_library(text);
   const std::string &library = parts.first, &asked = parts.second;
   // helper@a.c: one of several, or all that a glob means there.
-  const size_t at = text.rfind('@');
-  if (at != text.npos && asked.find('@') > 0 && !text.ends_with(kOwnCalls) &&
-      !text.substr(at).starts_with("@0x")) {
+  if (find_file_mark(asked) != asked.npos) {
+    const size_t at = text.rfind('@');
     // The default version is f@@VERSION.
     const std::string function(trim_back(std::string_view(text).substr(0, at), "@"));
     auto found = functions_meant(client, objects, function);

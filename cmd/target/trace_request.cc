@@ -75,6 +75,13 @@ bool is_name_with_signs(std::string_view text) {
 
 }  // namespace
 
+size_t find_file_mark(std::string_view name) {
+  const size_t at = name.rfind('@');
+  const bool is_file = at != name.npos && at > 0 && !name.ends_with(kOwnCalls) &&
+                       !name.substr(at).starts_with("@0x");
+  return is_file ? at : name.npos;
+}
+
 std::string function_name_in(const std::string& definition) {
   std::string name = definition.substr(0, definition.find('('));
   name.resize(name.find_last_not_of(' ') + 1);

@@ -21,6 +21,8 @@ namespace patchbay::cmd {
 
 // Behind a function's name: an object's own calls of a function of another one.
 inline constexpr std::string_view kOwnCalls = "@plt";
+// Where the '@' of "helper@a.c" is; npos: the name is another one, "open@plt", "prog@0x1234".
+size_t find_file_mark(std::string_view name);
 
 struct EventRequest {
   std::string text;

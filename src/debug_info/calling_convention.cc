@@ -21,7 +21,6 @@ bool is_transparent_union(const TypeFacts& facts) {
 namespace {
 
 constexpr unsigned kNrIntegers = 6, kNrVectors = 8;
-constexpr uint64_t kDwarfRegisters[kNrIntegers] = {5, 4, 1, 2, 8, 9};
 
 enum class PassClass : uint8_t { kNone, kInteger, kVector, kMemory };
 
@@ -352,10 +351,6 @@ bool is_x87(TypeFacts facts) {
   return facts.kind == TypeKind::kFloat && facts.size == 16 && !is_quad(facts);
 }
 
-}  // namespace
-
-namespace {
-
 // K&R: `int f(a, b) int a; float b;`.
 bool has_no_prototype(Dwarf_Die function) {
   Dwarf_Die unit;
@@ -450,7 +445,7 @@ Where place_of(const PassedParameter& parameter, bool at_return) {
                                   : LoadChain::Start::kRegister;
     chain.number = at_return       ? one.index + 1
                    : one.is_vector ? one.index
-                                   : kDwarfRegisters[one.index];
+                                   : kArgumentRegisters[one.index];
     parts.push_back(Where::value(chain));
   }
   if (parts.empty() && at_return) return Where::nowhere("not known when the function has returned");

@@ -140,7 +140,13 @@ Status DebugInfo::open_files(const std::string& path) {
   (void)::elf_getphdrnum(elf_, &count);
   for (size_t i = 0; i < count; i++) {
     GElf_Phdr segment;
-    if (::gelf_getphdr(elf_, int(i), &segment)) is_program_ |= segment.p_type == PT_INTERP;
+    if (!::gelf_getphdr(elf_, int(i), &segment)) continue;
+    is_program_ |= segment.p_type == PT_INTERP;
+    if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X)) continue;
+    // The first bytes of a file are its header, also where they are in the same segment.
+    const uint64_t header = segment.p_offset == 0 ? sizeof(Elf64_Ehdr) : 0;
+    const uint64_t size = std::min<uint64_t>(segment.p_filesz, file_.size());
+    if (size > header) code_ranges_.emplace_back(segment.p_vaddr + header, segment.p_vaddr + size);
   }
   if (!has_dwarf(elf_)) PB_TRY(find_debug_file());
   dwarf_ = ::dwarf_begin_elf(debug_elf_ ? debug_elf_ : elf_, DWARF_C_READ, nullptr);
@@ -306,26 +312,8 @@ std::string_view DebugInfo::code(uint64_t address, uint64_t size) const {
           std::min<uint64_t>(size, file_.size() - offset)};
 }
 
-std::vector<std::pair<uint64_t, uint64_t>> DebugInfo::code_ranges() const {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  size_t count = 0;
-  (void)::elf_getphdrnum(elf_, &count);
-  for (size_t i = 0; i < count; i++) {
-    GElf_Phdr segment;
-    const bool is_text = ::gelf_getphdr(elf_, int(i), &segment) && segment.p_type == PT_LOAD &&
-                         (segment.p_flags & PF_X);
-    if (!is_text) continue;
-    // The first bytes of a file are its header, also where they are in the same segment.
-    const uint64_t header = segment.p_offset == 0 ? sizeof(Elf64_Ehdr) : 0;
-    const uint64_t size = std::min<uint64_t>(segment.p_filesz, file_.size());
-    if (size > header) ranges.emplace_back(segment.p_vaddr + header, segment.p_vaddr + size);
-  }
-  return ranges;
-}
-
 bool DebugInfo::is_code(uint64_t address) const {
-  const auto ranges = code_ranges();
-  return std::any_of(ranges.begin(), ranges.end(), [&](const auto& range) {
+  return std::any_of(code_ranges_.begin(), code_ranges_.end(), [&](const auto& range) {
     return address >= range.first && address < range.second;
   });
 }

@@ -76,7 +76,7 @@ class DebugInfo {
   // The bytes of the file's code from there on, at most so many; empty: there is none.
   std::string_view code(uint64_t address, uint64_t size) const;
   // The addresses of all code, [first, second).
-  std::vector<std::pair<uint64_t, uint64_t>> code_ranges() const;
+  const std::vector<std::pair<uint64_t, uint64_t>>& code_ranges() const { return code_ranges_; }
   // Whether code is loaded there. A function that the linker has thrown away keeps its entry, with
   // an address that is none: 0, 1, -1, -2 …
   bool is_code(uint64_t address) const;
@@ -99,6 +99,7 @@ class DebugInfo {
 
   std::string path_, name_, opened_path_, debug_path_;
   bool is_program_ = false;
+  std::vector<std::pair<uint64_t, uint64_t>> code_ranges_;
   FileMapping file_, debug_file_, alt_file_;
   Elf* elf_ = nullptr;
   Elf *debug_elf_ = nullptr, *alt_elf_ = nullptr;  // null: elf_, and none

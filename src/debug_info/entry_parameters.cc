@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "arch/x86_64/decoder.h"
 #include "symbol/demangled_name.h"
@@ -17,9 +18,8 @@ namespace {
 using Fate = PassedParameter::Fate;
 using Register = PassedParameter::Register;
 
-constexpr uint64_t kStackRegister = 7;                        // rsp in DWARF
-constexpr uint64_t kIntegerRegisters[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9
-constexpr int64_t kReturnAddress = 8;                         // bytes
+constexpr uint64_t kStackRegister = 7;  // rsp in DWARF
+constexpr int64_t kReturnAddress = 8;   // bytes
 
 // What the debug information says of one parameter at the entry.
 struct Said {
@@ -51,9 +51,9 @@ std::optional<Register> argument_register(const LoadChain& chain) {
     return Register{true, unsigned(chain.number)};
   if (chain.start != LoadChain::Start::kRegister) return std::nullopt;
   const auto* found =
-      std::find(std::begin(kIntegerRegisters), std::end(kIntegerRegisters), chain.number);
-  if (found == std::end(kIntegerRegisters)) return std::nullopt;
-  return Register{false, unsigned(found - std::begin(kIntegerRegisters))};
+      std::find(std::begin(kArgumentRegisters), std::end(kArgumentRegisters), chain.number);
+  if (found == std::end(kArgumentRegisters)) return std::nullopt;
+  return Register{false, unsigned(found - std::begin(kArgumentRegisters))};
 }
 
 Said said_of_value(const Where& where) {
@@ -145,32 +145,49 @@ bool is_of_llvm(Dwarf_Die function) {
          text_of(unit, DW_AT_producer).find("GNU ") != 0;
 }
 
-bool is_location_list(Dwarf_Attribute* attribute) {
-  const unsigned form = ::dwarf_whatform(attribute);
-  return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
-}
+// What the places of a function's variables are counted from.
+class Frame {
+ public:
+  Frame(DebugInfo& info, Dwarf_Die function) : info_(info), function_(function) {
+    std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
+    Dwarf_Op* ops = nullptr;
+    size_t count = 0;
+    if (base && !is_location_list(*base) && ::dwarf_getlocation(&*base, &ops, &count) == 0 &&
+        count == 1)
+      base_ = ops[0].atom;
+  }
+  bool is_rbp() const { return base_ == DW_OP_reg6; }
+  bool is_rsp() const { return base_ == DW_OP_reg7; }
+  // How far above the stack pointer of the entry a place is; nothing: that is not known.
+  std::optional<int64_t> above_entry(int64_t offset) {
+    if (base_ == DW_OP_call_frame_cfa) return offset + kReturnAddress;
+    if (is_rbp()) return offset - kReturnAddress;  // rbp, which is pushed below it
+    if (is_rsp() && !std::exchange(has_looked_, true)) depth_ = depth_of_body();
+    if (!depth_) return std::nullopt;
+    return offset - *depth_ + kReturnAddress;
+  }
 
-// DW_OP_reg6 or DW_OP_reg7 where the frame's base is rbp or rsp; else 0.
-unsigned base_register(Dwarf_Die function) {
-  std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
-  Dwarf_Op* ops = nullptr;
-  size_t count = 0;
-  if (!base || is_location_list(&*base) || ::dwarf_getlocation(&*base, &ops, &count) != 0) return 0;
-  const bool is_register = count == 1 && (ops[0].atom == DW_OP_reg6 || ops[0].atom == DW_OP_reg7);
-  return is_register ? ops[0].atom : 0;
-}
+ private:
+  std::optional<int64_t> depth_of_body();
+
+  DebugInfo& info_;
+  Dwarf_Die function_;
+  unsigned base_ = 0;
+  bool has_looked_ = false;
+  std::optional<int64_t> depth_;
+};
 
 // How far the stack pointer is below the canonical frame address in the body: nearly everywhere,
 // for it moves at both ends alone.
-std::optional<int64_t> depth_of_body(DebugInfo& info, Dwarf_Die function) {
+std::optional<int64_t> Frame::depth_of_body() {
   constexpr uint64_t kMostLooks = 256;
   Dwarf_Addr low = 0, high = 0;
-  if (::dwarf_lowpc(&function, &low) != 0 || ::dwarf_highpc(&function, &high) != 0 || high <= low)
+  if (::dwarf_lowpc(&function_, &low) != 0 || ::dwarf_highpc(&function_, &high) != 0 || high <= low)
     return std::nullopt;
   std::map<int64_t, int> seen;
   const uint64_t step = (high - low + kMostLooks - 1) / kMostLooks;
   for (uint64_t pc = low; pc < high; pc += step) {
-    const auto [ops, count] = info.frame_address(pc);
+    const auto [ops, count] = info_.frame_address(pc);
     const bool is_stack = ops && count == 1 && ops[0].atom == DW_OP_breg7;
     if (is_stack) seen[int64_t(ops[0].number)]++;
   }
@@ -179,44 +196,26 @@ std::optional<int64_t> depth_of_body(DebugInfo& info, Dwarf_Die function) {
   return most == seen.end() ? std::nullopt : std::optional(most->first);
 }
 
-// How far above the stack pointer of the entry a place is that is counted from the frame's base.
-std::optional<int64_t> above_entry(DebugInfo& info, Dwarf_Die function, int64_t offset) {
-  const std::optional<Dwarf_Attribute> base = attribute_of(function, DW_AT_frame_base);
-  Dwarf_Attribute attribute = base.value_or(Dwarf_Attribute{});
-  Dwarf_Op* ops = nullptr;
-  size_t count = 0;
-  if (!base || is_location_list(&attribute) || ::dwarf_getlocation(&attribute, &ops, &count) != 0 ||
-      count != 1)
-    return std::nullopt;
-  if (ops[0].atom == DW_OP_call_frame_cfa) return offset + kReturnAddress;
-  if (ops[0].atom == DW_OP_reg6) return offset - kReturnAddress;  // rbp, which is pushed below it
-  const std::optional<int64_t> depth =
-      ops[0].atom == DW_OP_reg7 ? depth_of_body(info, function) : std::nullopt;
-  if (!depth) return std::nullopt;
-  return offset - *depth + kReturnAddress;
-}
-
 // A location for the whole function that speaks of its frame.
-std::optional<Said> said_of_frame(DebugInfo& info, Dwarf_Die function, Dwarf_Attribute* attribute,
-                                  uint64_t pc) {
+std::optional<Said> said_of_frame(Frame& frame, Dwarf_Attribute* attribute, uint64_t pc) {
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
-  if (is_location_list(attribute)) return std::nullopt;
+  if (is_location_list(*attribute)) return std::nullopt;
   if (::dwarf_getlocation_addr(attribute, pc, &ops, &count, 1) < 1 || count == 0)
     return std::nullopt;
   const unsigned first = ops[0].atom;
   const bool is_frame = first == DW_OP_fbreg || first == DW_OP_call_frame_cfa ||
                         first == DW_OP_breg6 || first == DW_OP_breg7;
   if (!is_frame) return std::nullopt;
+  const auto offset = int64_t(ops[0].number);
   if (first == DW_OP_fbreg && count == 1)
-    if (const auto distance = above_entry(info, function, int64_t(ops[0].number)))
+    if (const auto distance = frame.above_entry(offset))
       if (*distance >= kReturnAddress) return said_of_stack(*distance, false);
   Said said;
   said.kind = Said::Kind::kInFrame;
   said.is_pointer = ops[count - 1].atom == DW_OP_deref;
-  const unsigned base = base_register(function);
-  if (first == DW_OP_fbreg && base) said.home = int64_t(ops[0].number);
-  said.is_from_rbp = base == DW_OP_reg6;
+  if (first == DW_OP_fbreg && (frame.is_rbp() || frame.is_rsp())) said.home = offset;
+  said.is_from_rbp = frame.is_rbp();
   return said;
 }
 
@@ -224,7 +223,7 @@ bool is_optimized_parameter(Dwarf_Die die) {
   Dwarf_Attribute location;
   if (::dwarf_hasattr(&die, DW_AT_const_value)) return true;
   if (!::dwarf_attr(&die, DW_AT_location, &location)) return false;
-  if (is_location_list(&location)) return true;
+  if (is_location_list(location)) return true;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
   return ::dwarf_getlocation(&location, &ops, &count) == 0 && count > 0 &&
@@ -273,7 +272,7 @@ Said said_by(const Where& where, const PassedParameter& parameter) {
   }
 }
 
-Said said_of(DebugInfo& info, Dwarf_Die function, uint64_t entry,
+Said said_of(DebugInfo& info, Frame& frame, Dwarf_Die function, uint64_t entry,
              const PassedParameter& parameter) {
   if (!parameter.location_die.addr) return {};
   ProbePoint point;
@@ -282,10 +281,10 @@ Said said_of(DebugInfo& info, Dwarf_Die function, uint64_t entry,
   point.at_entry = true;
   std::optional<Dwarf_Attribute> location = attribute_of(parameter.location_die, DW_AT_location);
   if (location)
-    if (std::optional<Said> frame = said_of_frame(info, function, &*location, entry)) return *frame;
+    if (std::optional<Said> said = said_of_frame(frame, &*location, entry)) return *said;
   const Where where = read_variable(info, point, parameter.location_die);
   const bool is_elsewhere = where.kind == Where::Kind::kNowhere && where.why == kOptimizedOut;
-  if (!is_elsewhere || !location || !is_location_list(&*location)) return said_by(where, parameter);
+  if (!is_elsewhere || !location || !is_location_list(*location)) return said_by(where, parameter);
   uint64_t begin = entry;
   Said said = said_by(read_first_location(info, point, *location, &begin), parameter);
   said.is_later = begin != entry;
@@ -483,8 +482,9 @@ void Judge::take_said(PassedParameters* passed) const {
 
 PassedParameters Judge::run() {
   PassedParameters listed = listed_parameters(function_);
+  Frame frame(info_, function_);
   for (PassedParameter& parameter : listed.parameters) {
-    said_.push_back(said_of(info_, function_, entry_, parameter));
+    said_.push_back(said_of(info_, frame, function_, entry_, parameter));
     parameter.is_behind_pointer = said_.back().is_pointer && !said_.back().is_later;
   }
   PassedParameters all = listed, living = listed;

@@ -138,7 +138,6 @@ bool Evaluator::load() {
 // The value that a register had when the function was entered. It is known there, and at the return
 // by the number of the argument.
 bool Evaluator::entry_value(const Dwarf_Op& op) {
-  constexpr uint64_t kArguments[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9
   Dwarf_Attribute inner;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
@@ -150,7 +149,7 @@ bool Evaluator::entry_value(const Dwarf_Op& op) {
                         ? ops[0].atom - DW_OP_reg0
                         : UINT64_MAX;
   for (uint64_t i = 0; point_.at_return && i < 6; i++) {
-    if (kArguments[i] == number) return push({LoadChain::Start::kArgument, i + 1, {}, 0, 64});
+    if (kArgumentRegisters[i] == number) return push({LoadChain::Start::kArgument, i + 1, {}, 0, 64});
   }
   if (!point_.at_entry || number >= kNrNamed)
     return refuse("only known at the function's entry, not here");
@@ -459,6 +458,11 @@ Where Where::value(LoadChain chain) {
   where.kind = Kind::kValue;
   where.chain = std::move(chain);
   return where;
+}
+
+bool is_location_list(Dwarf_Attribute attribute) {
+  const unsigned form = ::dwarf_whatform(&attribute);
+  return form != DW_FORM_exprloc && form != DW_FORM_block1 && form != DW_FORM_block;
 }
 
 Where read_location(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute attribute) {

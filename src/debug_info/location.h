@@ -21,6 +21,9 @@
 
 namespace patchbay {
 
+// Integers are passed in rdi rsi rdx rcx r8 r9: their numbers in DWARF.
+inline constexpr uint64_t kArgumentRegisters[] = {5, 4, 1, 2, 8, 9};
+
 struct LoadChain {
   enum class Start : uint8_t {
     kRegister,     // number as in DWARF: 0..15, 16 = ip
@@ -79,6 +82,8 @@ struct ProbePoint {
   bool at_return = false;  // behind its return: no registers, but $retval and $argN
 };
 
+// Whether the attribute has a list of locations, and not one for the whole function.
+bool is_location_list(Dwarf_Attribute attribute);
 // The location that an attribute (DW_AT_location, DW_AT_frame_base …) gives for point.pc.
 Where read_location(DebugInfo& info, const ProbePoint& point, Dwarf_Attribute attribute);
 // The location that a list begins with, at its address, which may be an empty range: gcc's list of

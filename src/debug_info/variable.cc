@@ -102,7 +102,6 @@ bool VariableReader::is_optimised_clone() const {
 
 // A register of an argument at the entry is $argN at the return.
 Where at_return(const Where& at_entry) {
-  constexpr uint64_t kArgumentRegisters[] = {5, 4, 1, 2, 8, 9};  // rdi rsi rdx rcx r8 r9 in DWARF
   const LoadChain& chain = at_entry.chain;
   const auto* found =
       std::find(std::begin(kArgumentRegisters), std::end(kArgumentRegisters), chain.number);
@@ -126,9 +125,7 @@ Where VariableReader::parameter_place(const Variable& variable) {
   // Its location speaks of a float, which the function makes of what it is passed.
   if (passed && passed->is_promoted) return place_of(*passed, point_.at_return);
   std::optional<Dwarf_Attribute> location = attribute_of(variable.die, DW_AT_location);
-  bool is_list = location && ::dwarf_whatform(&*location) != DW_FORM_exprloc &&
-                 ::dwarf_whatform(&*location) != DW_FORM_block1 &&
-                 ::dwarf_whatform(&*location) != DW_FORM_block;
+  const bool is_list = location && is_location_list(*location);
   ProbePoint entry = point_;
   entry.at_entry = true;
   entry.at_return = false;
