@@ -149,7 +149,8 @@ bool Evaluator::entry_value(const Dwarf_Op& op) {
                         ? ops[0].atom - DW_OP_reg0
                         : UINT64_MAX;
   for (uint64_t i = 0; point_.at_return && i < 6; i++) {
-    if (kArgumentRegisters[i] == number) return push({LoadChain::Start::kArgument, i + 1, {}, 0, 64});
+    if (kArgumentRegisters[i] == number)
+      return push({LoadChain::Start::kArgument, i + 1, {}, 0, 64});
   }
   if (!point_.at_entry || number >= kNrNamed)
     return refuse("only known at the function's entry, not here");
