@@ -337,11 +337,12 @@ void FunctionEventParser::next_token() {
 
 State FunctionEventParser::on_init() {
   if (size_t equals = find_name_end(line_.substr(begin_))) {
-    if (token_.size() > kMaxEventName) {
+    def_.event = ascii_name(token_);  // which may be longer, and has to be readable again
+    if (def_.event.size() > kMaxEventName) {
       message_ = "Error: The name of an event has at most 63 characters";
+      if (def_.event.size() > token_.size()) message_ += "; one that is not of ASCII counts as 6";
       return State::kError;
     }
-    def_.event = ascii_name(token_);
     show(def_.event + "=");
     end_ = begin_ + equals;
     next_token();

@@ -57,6 +57,16 @@ TEST(FunctionEventParse, NamesBeyondAscii) {
   EXPECT_EQ(parse("größe(int a)").event_name(), "gr_u00f6_u00dfe");
 }
 
+// What is accepted can be read again as it is shown.
+TEST(FunctionEventParse, NamesThatGrowInAscii) {
+  expect_canonical("ääääääääää=f()",
+                   "_u00e4_u00e4_u00e4_u00e4_u00e4_u00e4_u00e4_u00e4_u00e4_u00e4=f()");
+  const FunctionEventParse parsed = parse_function_event("äääääääääää=f()", {});
+  ASSERT_TRUE(parsed.error);
+  EXPECT_NE(parsed.error->text.find("one that is not of ASCII counts as 6"), std::string::npos)
+      << parsed.error->text;
+}
+
 TEST(FunctionEventParse, LengthsThatAFieldSays) {
   expect_canonical("f(string / n_len n [0]+0|u64 n_len+8[0])",
                    "f(string/n_len n[0]+0 | u64 n_len+8[0])");

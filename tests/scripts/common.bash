@@ -113,6 +113,19 @@ wait_for() {
     sleep 0.05
   done
 }
+# stop_whole PID… : stops processes, and waits until all their threads stand: kill() returns before,
+# and until one thread has run the others, of which one is the agent's, go on.
+stop_whole() {
+  kill -STOP "$@" || return
+  wait_for 20 stand "$@" || fail "not stopped: $*"
+}
+stand() {
+  local one
+  for one in "$@"; do
+    grep -h '^State:' /proc/"$one"/task/*/status | grep -qv '[tT] (' && return 1
+  done
+  return 0
+}
 # The numbers of record's closing line: "[ patchbay record: 12 events, 4.0 KB in FILE; lost 0 (…) ]"
 summary_events() { sed -n 's/.*record: \([0-9]*\) events, .*/\1/p' "$1" | tail -n 1; }
 summary_lost() { sed -n 's/.*; lost \([0-9]*\).*/\1/p' "$1" | tail -n 1; }

@@ -226,7 +226,7 @@ clear_trace
 # --- a worker that is stopped is not waited for without end, and does it all when it goes on
 ask pids
 stopped=$(cut -d ' ' -f 2 <<<"$answer")
-kill -STOP "$stopped"
+stop_whole "$stopped"
 put events/functions/work/filter 'n == 7'
 put events/functions/work/enable 1
 put events/functions/work/filter 'n < 3'

@@ -282,7 +282,7 @@ if begin silent; then
   measure 2 hist 'tick(int n)' "${keys[@]}" -p "${pid_of[one]},${pid_of[two]}"
   tell one "work 10"; tell two "work 20"
   sleep 5 # until a look has seen it: they are 2 s apart at most
-  kill -STOP "${pid_of[two]}"
+  stop_whole "${pid_of[two]}"
   stop
   same "silent: the sum" "0 $(n_table 10 20)" "$status $(grep '^{' out)"
   has "silent: its counts are old" "$(cat err)" \

@@ -175,7 +175,7 @@ check "and is removed in all" rmdir "$all/instances/i"
 check "it is gone" test ! -e "$mnt/${pid_of[e]}/instances/i"
 
 # --- a process that is stopped
-kill -STOP "${pid_of[a]}"
+stop_whole "${pid_of[a]}"
 check "a write says so" bash -c "! echo 'p:more beta' >> $all/kprobe_events" 2>/dev/null
 has "with its number" "$(cat "$all/error_log")" "^  ${pid_of[a]} on_command: .*is stopped"
 same "the others have it" 1 "$(grep -c more "$mnt/${pid_of[b]}/kprobe_events")"

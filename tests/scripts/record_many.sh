@@ -439,7 +439,7 @@ if begin silent; then
   "$patchbay" attach "${pid_of[two]}" >/dev/null 2>&1
   record "${tick[@]}" -p "${pid_of[one]},${pid_of[two]},${pid_of[three]}"
   for name in one two three; do tell $name "work 10"; done
-  kill -STOP "${pid_of[two]}" "${pid_of[three]}"
+  stop_whole "${pid_of[two]}" "${pid_of[three]}"
   tell one "work 20"
   stop
   kill -CONT "${pid_of[two]}" "${pid_of[three]}"

@@ -130,7 +130,7 @@ hist "${pids[1]}" hist:keys=common_type
 run_counted 1
 both() { [[ $(scrape | sum patchbay_functions_work_hits_total) == 1000 ]]; }
 check "two programs" wait_for 60 both
-kill -STOP "${pids[0]}"
+stop_whole "${pids[0]}"
 sleep 0.6
 check "one is stopped: both are shown" both
 kill -CONT "${pids[0]}"

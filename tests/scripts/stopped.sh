@@ -14,8 +14,7 @@ other=$!
 started $other
 wait_for 20 "$patchbay" ls $pid
 wait_for 20 "$patchbay" ls $other
-is_stopped() { grep -q '^State:.*[tT] ' "/proc/$pid/status"; }
-stop() { kill -STOP $pid && wait_for 20 is_stopped; }
+stop() { stop_whole $pid; }
 
 # --- commands
 stop

@@ -181,7 +181,7 @@ for name in first second; do
   wait_for 20 "$patchbay" cat "${pid[$name]}" tracing_on || fail "$name has no agent"
 done
 cat >keys.py <<'PYTHON'
-import os, pty, re, select, signal, subprocess, sys, time
+import glob, os, pty, re, select, signal, subprocess, sys, time
 patchbay, first, second = sys.argv[1:4]
 class Screen:
     def __init__(self):
@@ -200,6 +200,14 @@ class Screen:
     def key(self, key):
         self.text = ""
         os.write(self.master, key.encode())
+def stop(pid):
+    """kill() returns before the threads stand: until one has run, the others serve on."""
+    os.kill(int(pid), signal.SIGSTOP)
+    states = ""
+    while states.strip("T") or not states:
+        states = ""
+        for path in glob.glob(f"/proc/{pid}/task/*/stat"):
+            with open(path) as file: states += file.read().rpartition(")")[2].split()[0]
 def call(name, count):
     with open(name + ".in", "w") as file: file.write(f"{count}\n")
 screen = Screen()
@@ -207,7 +215,7 @@ screen.until("begins", r"2 processes, [0-9.]+ s, 0 functions, 0 calls")
 call("first", 100)
 call("second", 30)
 screen.until("counts", r", 130 calls")
-os.kill(int(first), signal.SIGSTOP)
+stop(first)
 screen.key("r")
 screen.until("who does not answer is named", rf"Process {first} does not answer")
 screen.until("all begin at 0", r", 0 calls")
@@ -225,7 +233,7 @@ screen.key("r")
 screen.until("who has ended begins at 0, too", r"1 of them ended, [0-9.]+ s, 0 functions, 0 calls")
 call("first", 5)
 screen.until("and stays there", r", 5 calls")
-os.kill(int(first), signal.SIGSTOP)
+stop(first)
 screen.key("q")
 print("status", screen.process.wait(30))
 PYTHON
