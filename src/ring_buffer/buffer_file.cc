@@ -21,6 +21,8 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 namespace patchbay {
 
@@ -37,6 +39,7 @@ constexpr uint64_t kMaxSubbufsTotal = uint64_t{1} << 26;  // 256 GiB of 4 KiB su
 constexpr uint64_t kMaxMetaBytes = uint64_t{256} << 20;
 constexpr int kCopyTries = 64;
 constexpr int kStateTries = 16;
+constexpr uint64_t kRunBytes = 128 * 1024;  // fits into a processor's own cache
 
 bool inside(uint64_t offset, uint64_t size, uint64_t end) {
   return offset <= end && size <= end - offset;
@@ -109,7 +112,9 @@ Result<std::unique_ptr<BufferFile>> BufferFile::over_memory(std::span<const uint
   return file;
 }
 
-BufferFile::~BufferFile() = default;
+BufferFile::~BufferFile() {
+  for (uint32_t ring = 0; consume_ && ring < rings_.size(); ring++) publish_progress(ring);
+}
 
 Status BufferFile::load_header(const std::string& name) {
   struct stat status = {};
@@ -227,11 +232,69 @@ BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage*
   return meta->seq == seq && seq <= after.seq ? Copy::kCopied : Copy::kDamaged;
 }
 
+// Copies the complete sub-buffers from `seq` on that stand behind each other in the file; says which
+// is the first one that is good. Nothing: there are fewer than two, or all are being reused.
+std::optional<uint64_t> BufferFile::copy_run(uint32_t ring, uint64_t seq, const Current& current) {
+  Ring& r = rings_[ring];
+  r.run.metas.clear();
+  if (memory_.data() || seq >= current.seq) return std::nullopt;
+  const uint64_t slot = seq % r.nr_subbufs, size = header_.subbuf_size;
+  const uint64_t count = std::min({kRunBytes / size, r.nr_subbufs - slot, current.seq - seq});
+  if (count < 2) return std::nullopt;
+  if (!r.run.bytes) r.run.bytes = std::make_unique_for_overwrite<uint8_t[]>(kRunBytes);
+  std::vector<PageMeta> metas(count);
+  r.run.version = read_state(ring).version;
+  Current after;
+  if (!read_at(r.page_meta_offset + slot * sizeof metas[0], metas.data(),
+               count * sizeof metas[0]) ||
+      !read_at(r.data_offset + slot * size, r.run.bytes.get(), count * size) ||
+      !read_current(ring, &after) || seq + count > after.seq || after.oldest >= seq + count)
+    return std::nullopt;
+  const uint64_t first = std::max(seq, after.oldest);
+  uint64_t end = first;
+  while (end < seq + count && metas[end - seq].seq == end) end++;
+  metas.resize(end - seq);
+  if (end == first) return std::nullopt;
+  r.run.seq = seq;
+  r.run.metas = std::move(metas);
+  return first;
+}
+
+// The next page of what was copied, where nobody has consumed or cleared it since.
+bool BufferFile::next_of_run(uint32_t ring, PageImage* out) {
+  Ring& r = rings_[ring];
+  while (r.run.has(r.next.seq)) {
+    uint64_t version = 0, commit = 0;
+    const uint64_t at = header_.reader_offset + ring * sizeof(ReaderState);
+    if (!read_at(at + offsetof(ReaderState, version), &version, sizeof version)) break;
+    if (version != r.run.version) break;
+    const uint64_t seq = r.next.seq, index = seq - r.run.seq;
+    const uint8_t* const page = r.run.bytes.get() + index * header_.subbuf_size;
+    out->bytes.assign(page, page + header_.subbuf_size);
+    std::memcpy(&commit, page + 8, sizeof commit);
+    const uint64_t used = std::min<uint64_t>(commit & ((1u << 27) - 1), header_.subbuf_size);
+    if (deliver(ring, seq, uint32_t(used), true, r.run.metas[index], out)) return true;
+    r.next.seq = seq + 1;
+    r.next.offset = 0;
+  }
+  r.run.metas.clear();
+  return false;
+}
+
 bool BufferFile::next_page(uint32_t ring, bool include_current, PageImage* out) {
+  if (ring >= header_.nr_rings) return false;
+  if (next_of_run(ring, out)) return true;
+  if (consume_) publish_progress(ring);
   Current current;
-  if (ring >= header_.nr_rings || !read_current(ring, &current)) return false;
+  if (!read_current(ring, &current)) return false;
   adopt_position(ring, current);
   RingPosition& next = rings_[ring].next;
+  const std::optional<uint64_t> first =
+      copy_run(ring, std::max(next.seq, current.oldest), current);
+  if (first) {
+    if (next.seq != *first) next = {*first, 0, 0, next.entries, next.lost};
+    if (next_of_run(ring, out)) return true;
+  }
   int tries = 0;
   for (uint32_t skipped = 0; skipped <= header_.nr_subbufs;) {
     uint64_t seq = std::max(next.seq, current.oldest);
@@ -307,12 +370,17 @@ bool BufferFile::deliver(uint32_t ring, uint64_t seq, uint32_t used, bool comple
     next.seq = seq + 1;
     next.offset = 0;
   }
-  if (consume_) publish_progress(ring, out->lost_before);
+  Ring& r = rings_[ring];
+  r.has_come_on = true;
+  r.to_tell += out->lost_before;
+  if (consume_ && !r.run.has(next.seq)) publish_progress(ring);
   return true;
 }
 
 // A failure costs the writer nothing but space in drop mode; the events then count as dropped.
-void BufferFile::publish_progress(uint32_t ring, uint64_t lost) const {
+void BufferFile::publish_progress(uint32_t ring) {
+  if (!std::exchange(rings_[ring].has_come_on, false)) return;
+  const uint64_t lost = std::exchange(rings_[ring].to_tell, 0);
   ReaderState state = read_state(ring);
   const RingPosition& next = rings_[ring].next;
   if (!is_before({state.seq, uint32_t(state.offset), 0, 0, 0}, next)) return;

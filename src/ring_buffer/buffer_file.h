@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,7 +75,8 @@ class BufferFile {
 
   // Next sub-buffer of a ring that is complete (a newer one exists); with `include_current` also
   // the one being written (whole events of it only; a later call delivers only what came after).
-  // Returns false when there is none now. Consuming readers publish their progress.
+  // Returns false when there is none now. Consuming readers publish their progress, behind 128 KiB
+  // at the latest, and when they end.
   bool next_page(uint32_t ring, bool include_current, PageImage* out);
   // Where the next page begins, as far as is known now; `lost` counts from the start of reading.
   RingPosition position(uint32_t ring) const {
@@ -92,12 +94,23 @@ class BufferFile {
   bool replaced() const;
 
  private:
+  // Complete sub-buffers that were copied together: most of what a reader costs is system calls.
+  struct Run {
+    uint64_t seq = 0;      // of the first one
+    uint64_t version = 0;  // of the ring's ReaderState then: others have moved the position since?
+    std::vector<abi::PageMeta> metas;
+    std::unique_ptr<uint8_t[]> bytes;
+    bool has(uint64_t wanted) const { return wanted >= seq && wanted - seq < metas.size(); }
+  };
   struct Ring {
     uint32_t nr_subbufs = 0;
     uint64_t page_meta_offset = 0, data_offset = 0;
     bool started = false;
     uint64_t known = 0;  // skip_to
     RingPosition next;   // how far the reader has come; next.entries: what is missing was lost
+    Run run;
+    uint64_t to_tell = 0;        // of next: lost events that are not published yet …
+    bool has_come_on = false;  // … and whether it is not published at all
   };
   struct Current;  // what publish says now
   BufferFile() = default;
@@ -110,9 +123,11 @@ class BufferFile {
   void adopt_position(uint32_t ring, const Current& current);
   enum class Copy { kCopied, kOverrun, kDamaged };
   Copy copy_subbuf(uint32_t ring, uint64_t seq, PageImage* out, abi::PageMeta* meta) const;
+  std::optional<uint64_t> copy_run(uint32_t ring, uint64_t seq, const Current& current);
+  bool next_of_run(uint32_t ring, PageImage* out);
   bool deliver(uint32_t ring, uint64_t seq, uint32_t used, bool complete, const abi::PageMeta& meta,
                PageImage* out);
-  void publish_progress(uint32_t ring, uint64_t lost) const;
+  void publish_progress(uint32_t ring);
 
   abi::BufferHeader header_{};
   UniqueFd fd_;

@@ -212,6 +212,62 @@ TEST(BufferFile, WhatLiesBeforeTheStoredPositionIsNeitherDeliveredNorLost) {
   EXPECT_EQ(got.lost, 0u);
 }
 
+// Complete sub-buffers are copied many at a time (204 events in each).
+TEST(BufferFile, OfWhatWasCopiedTogetherOnlyWhatNobodyHasConsumedSinceIsDelivered) {
+  TempFile temp;
+  RingModel model(1, 16);
+  uint64_t time = 1000;
+  for (uint32_t i = 0; i < 2000; i++) model.write(0, time += 10, record(i));
+  auto file = open_model(model, temp);
+  PageImage image;
+  ASSERT_TRUE(file->next_page(0, true, &image));
+  model.reader(0).seq = 5;
+  model.reader(0).entries = 5 * 204;
+  model.reader(0).version += 2;
+  model.save(temp.path());
+  Got got;
+  drain(file.get(), 0, true, &got);
+  EXPECT_EQ(got.numbers.front(), 5u * 204);
+  EXPECT_EQ(got.numbers.size(), 2000u - 5 * 204);
+  EXPECT_EQ(got.lost, 0u);
+}
+
+TEST(BufferFile, WhatWasCopiedTogetherIsDeliveredAlsoWhenItIsOverwrittenMeanwhile) {
+  TempFile temp;
+  RingModel model(1, 16);
+  uint64_t time = 1000;
+  for (uint32_t i = 0; i < 2000; i++) model.write(0, time += 10, record(i));
+  auto file = open_model(model, temp);
+  PageImage image;
+  ASSERT_TRUE(file->next_page(0, true, &image));
+  for (uint32_t i = 2000; i < 9000; i++) model.write(0, time += 10, record(i));
+  model.save(temp.path());
+  Got got;
+  drain(file.get(), 0, true, &got);
+  EXPECT_EQ(got.numbers.front(), 204u);
+  EXPECT_EQ(got.numbers[8 * 204 - 1], 9u * 204 - 1);
+  EXPECT_EQ(204 + got.numbers.size() + got.lost, 9000u);
+  EXPECT_TRUE(std::is_sorted(got.numbers.begin(), got.numbers.end()));
+}
+
+TEST(BufferFile, AConsumerThatEndsInBetweenLeavesWhatItHasNotDelivered) {
+  TempFile temp;
+  RingModel model(1, 16);
+  uint64_t time = 1000;
+  for (uint32_t i = 0; i < 2000; i++) model.write(0, time += 10, record(i));
+  PageImage image;
+  auto first = open_model(model, temp, true);
+  ASSERT_TRUE(first->next_page(0, true, &image) && first->next_page(0, true, &image));
+  first.reset();
+  auto second = BufferFile::open(temp.path(), true);
+  ASSERT_TRUE(second.ok());
+  Got got;
+  drain(second->get(), 0, true, &got);
+  EXPECT_EQ(got.numbers.front(), 2u * 204);
+  EXPECT_EQ(got.numbers.size(), 2000u - 2 * 204);
+  EXPECT_EQ(got.lost, 0u);
+}
+
 TEST(BufferFile, IgnoresAPositionThatCannotBe) {
   for (uint64_t seq : {uint64_t{1}, uint64_t{2}, ~uint64_t{0}}) {
     TempFile temp;

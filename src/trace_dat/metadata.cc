@@ -166,7 +166,7 @@ void AddressCollector::add_page(const PageImage& page) {
         uint64_t address, at = where.offset + uint64_t(8) * i;
         if (at + 8 > event.record.size()) break;
         std::memcpy(&address, event.record.data() + at, 8);
-        uint64_t& last = last_[(address >> 2 ^ address >> 7) & 7];  // nearly always the same few
+        uint64_t& last = last_[address * 0x9e3779b97f4a7c15 >> 54];  // was nearly always seen
         if (address == last || address == 0 || addresses_.size() >= kMaxAddresses) continue;
         last = address;
         addresses_.insert(address);

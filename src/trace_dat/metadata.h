@@ -49,7 +49,7 @@ class AddressCollector {
   std::vector<std::vector<Where>> by_id_;
   std::vector<uint64_t> counts_;  // by id
   std::unordered_set<uint64_t> addresses_;
-  uint64_t last_[8] = {};
+  uint64_t last_[1024] = {};  // of those with one hash, the last that was looked for
 };
 
 // Lines "%016llx t name\t[module]\n", ascending: the function of each address, and behind a

@@ -19,6 +19,7 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kCopyChunk = 1 << 20;
+constexpr size_t kMostWaiting = 128 << 10;
 constexpr size_t kGiveUp = 64 << 10;
 
 // `written`, where given, says how much arrived, also after an error.
@@ -95,22 +96,36 @@ Status TraceDatWriter::append_page(uint32_t buffer, uint32_t cpu, const PageImag
       page.bytes.size() != spools_[buffer][cpu].page_size)
     return sys_error("append a page to " + file_.path(), EINVAL);
   Spool& spool = spools_[buffer][cpu];
-  Status status;
-  if (!spool.fd.valid()) status = make_spool(&spool);
-  if (status.ok())
-    status = write_fully(spool.fd.get(), spool.pages * spool.page_size, page.bytes.data(),
-                         page.bytes.size(), "a temporary file beside " + file_.path());
-  if (!status.ok()) {
-    refused_pages_++;
-    refused_events_ += page.entries;
-    refused_error_ = status.error().errno_value;
-    return status;
-  }
-  spool.pages++;
+  spool.waiting.append(reinterpret_cast<const char*>(page.bytes.data()), page.bytes.size());
   spool.events.push_back(uint32_t(page.entries));
+  spool.pages++;
   pages_++;
   bytes_ += spool.page_size;
-  return {};
+  return spool.waiting.size() < kMostWaiting ? Status() : flush(&spool);
+}
+
+Status TraceDatWriter::flush(Spool* spool) {
+  if (spool->waiting.empty()) return {};
+  Status status;
+  size_t written = 0;
+  if (!spool->fd.valid()) status = make_spool(spool);
+  const uint64_t before = spool->pages - spool->waiting.size() / spool->page_size;
+  if (status.ok())
+    status = write_fully(spool->fd.get(), before * spool->page_size, spool->waiting.data(),
+                         spool->waiting.size(), "a temporary file beside " + file_.path(),
+                         &written);
+  spool->waiting.clear();
+  if (status.ok()) return status;
+  refused_error_ = status.error().errno_value;
+  for (const uint64_t kept = before + written / spool->page_size; spool->pages > kept;) {
+    spool->pages--;
+    pages_--;
+    bytes_ -= spool->page_size;
+    refused_pages_++;
+    refused_events_ += spool->events.back();
+    spool->events.pop_back();
+  }
+  return status;
 }
 
 // The disk is full before the metadata could be written: gives up a little of the longest spool.
@@ -199,6 +214,8 @@ Status TraceDatWriter::write_parts(const TraceDatMetadata& metadata,
 }
 
 Result<TraceDatResult> TraceDatWriter::finish(const TraceDatMetadata& metadata) {
+  for (std::vector<Spool>& rings : spools_)
+    for (Spool& spool : rings) (void)flush(&spool);  // what fails is counted
   TraceDatResult result{0, 0, refused_pages_, refused_events_, refused_error_, false, ""};
   result.was_removed = file_.is_gone();
   if (result.was_removed) {

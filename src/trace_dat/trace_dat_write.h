@@ -80,8 +80,9 @@ class TraceDatWriter {
                                                       const TraceDatOptions& options);
   ~TraceDatWriter();
 
-  // Keeps one page. An error (ENOSPC, EIO) means that this page is not in the file and was counted
-  // in TraceDatResult; pages kept before are safe, and a later call may succeed again.
+  // Keeps one page. Pages are written many at a time. An error (ENOSPC, EIO) means that this one, or
+  // some of those that wait with it, are not in the file and were counted in TraceDatResult; pages
+  // written before are safe, and a later call may succeed again.
   Status append_page(uint32_t cpu, const PageImage& page) { return append_page(0, cpu, page); }
   Status append_page(uint32_t buffer, uint32_t cpu, const PageImage& page);
   uint64_t pages() const { return pages_; }
@@ -96,11 +97,13 @@ class TraceDatWriter {
   struct Spool {  // one ring of one buffer
     UniqueFd fd;
     uint32_t page_size = 4096;
-    uint64_t pages = 0;
+    uint64_t pages = 0;            // with those that wait
     std::vector<uint32_t> events;  // by page, to count what could not be saved
+    std::string waiting;           // the last pages, until they are worth a system call
   };
   TraceDatWriter() = default;
   Status make_spool(Spool* spool);
+  Status flush(Spool* spool);
   bool drop_last_pages(TraceDatResult* result, int error);
   void convert_chunk(char* chunk, size_t size, uint32_t page_size) const;
   uint64_t copy_spool(Spool* spool, uint64_t offset, TraceDatResult* result);
