@@ -11,8 +11,8 @@
 #   // build: -O1 -lfoo       flags of both compilers (the default: -O2)
 #   // only: gcc-no-pie       the builds it is for (the default: all)
 #   // event: f(int a)        a function event; the modes r and calls have its name
-#   // probe: p:x f+0x4       what only the modes e, s and attached have beside it
-#   // refused: f REGEX       f may be refused with this reason, where it is the program itself
+#   // probe: p:x f+0x4       a place, which the modes e, s and attached have beside it
+#   // refused: f REGEX       f, or a place, may be refused with this reason
 #   // skip: G*               modes that it does not have, with the reason behind
 # It prints "calls f N" for what it has counted itself. To be attached to it waits before main(), or
 # where it calls guest_wait() when it defines guest_waits_itself (guests/guest_wait.inc).
@@ -52,7 +52,9 @@ arguments_of() {
       while read -r event; do
         [[ " $dropped " == *" ${event%%(*} "* ]] || printf '%s\n' -e "$event"
       done < <(head_of "$2" event)
-      while read -r event; do printf '%s\n' -e "$event"; done < <(head_of "$2" probe)
+      while read -r event; do
+        [[ " $dropped " == *" ${event##* } "* ]] || printf '%s\n' -e "$event"
+      done < <(head_of "$2" probe)
       [[ $1 != s ]] || printf '%s\n' -O stacktrace
       ;;
     r | calls)
@@ -75,7 +77,7 @@ counted() {
     r) grep -cF -- "<- $2)" report ;;
     F*) grep -cF -- ": $2 <-" report ;;
     G*) grep -cE -- "funcgraph_entry: .* $2\(\)" report ;;
-    calls) grep -cE -- "^ *$2\(" report ;;
+    calls) grep -cE -- "^(\[[0-9]+\] )? *$2\(" report ;;
   esac
 }
 
@@ -114,7 +116,8 @@ run_mode() {
 refused() {
   local function reason
   while read -r function reason; do
-    grep -qE -- "$reason" err && grep -qE "[: ']$function\b" err && echo "$function"
+    grep -qE -- "$reason" err && grep -qE -- "[: ']${function/+/\\+}($|[('])" err &&
+      echo "$function"
   done < <(head_of "$1" refused)
 }
 

@@ -9,10 +9,10 @@ __attribute__((noinline)) long ops_late(const unsigned char* code, int n) {
   unsigned long sum = (unsigned long)base;
 add:
   sum += (unsigned long)n, n--;
-  goto *to[*code++ % 3];
+  goto* to[*code++ % 3];
 sub:
   sum -= 3, n++;
-  goto *to[*code++ % 3];
+  goto* to[*code++ % 3];
 end:
   return (long)sum;
 }
