@@ -110,8 +110,10 @@ extern "C" PB_STAND_IN int prctl(int option, ...) noexcept {
   const bool was_silent = pb_thread.in_agent & kSilent;
   if (forbids && !was_silent)
     tell(option == PR_SET_TSC ? "has set PR_TSC_SIGSEGV" : "goes into strict seccomp mode");
-  // A filter follows.
-  if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP) meet_now();
+  // A filter follows, or each system call of this thread becomes a SIGSYS of the program.
+  if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP ||
+      option == PR_SET_SYSCALL_USER_DISPATCH)
+    meet_now();
   if (forbids) silence(true);
   const int answer = real(option, value[0], value[1], value[2], value[3]);
   if (forbids && answer != 0) silence(was_silent);

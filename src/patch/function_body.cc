@@ -2,6 +2,7 @@
 #include "patch/function_body.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "arch/x86_64/decoder.h"
 
@@ -9,6 +10,26 @@ namespace patchbay {
 namespace {
 
 constexpr size_t kMaxBytes = 8 << 20;  // of code, whose bodies take 3/8 of that
+constexpr size_t kMaxTable = 1 << 16;  // entries of a jump table, and of one of short distances
+constexpr size_t kMaxShortTable = 256;
+
+uint32_t load_u32(const uint8_t* at) {
+  uint32_t value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+bool is_legacy_prefix(uint8_t byte) {
+  constexpr std::string_view kPrefixes = "\x66\x67\xf2\xf3\x2e\x3e\x64\x65\xf0";
+  return kPrefixes.find(char(byte)) != kPrefixes.npos;
+}
+
+int64_t distance_at(std::string_view table, size_t index, size_t size) {
+  int64_t value = 0;
+  std::memcpy(&value, table.data() + index * size, size);
+  const int unused = int(64 - 8 * size);
+  return int64_t(uint64_t(value) << unused) >> unused;
+}
 
 }  // namespace
 
@@ -48,6 +69,7 @@ void FunctionBody::decode(const ModuleCode& code, uint64_t first, uint64_t last)
       return;
     }
     set(&boundary_, at);
+    follow_registers(data + offset, insn);
     indirect_ |= insn.kind == InsnKind::kIndirectJump || insn.kind == InsnKind::kUnsupported;
     if (insn.is_direct_branch()) {
       set(&target_, insn.target);
@@ -55,6 +77,47 @@ void FunctionBody::decode(const ModuleCode& code, uint64_t first, uint64_t last)
       if (leaves && insn.kind != InsnKind::kCall) jumps_out_.push_back(insn.target);
     }
     at += insn.length;
+  }
+}
+
+// In order of address, which is the order of execution between an addition and its jump wherever a
+// compiler has made them. Whatever else writes a register leaves the bit, to be on the safe side.
+void FunctionBody::follow_registers(const uint8_t* code, const Insn& insn) {
+  constexpr uint32_t kKeptByCalls = 0xf028;  // rbx, rbp, r12 to r15
+  if (insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall) sums_ &= kKeptByCalls;
+  if (!insn.modrm_offset) {
+    const size_t at = (code[0] & 0xf0) == 0x40 ? 1 : 0;
+    const bool is_constant = (code[at] & 0xf8) == 0xb8 && insn.length == at + 5;
+    const bool is_pop = (code[at] & 0xf8) == 0x58;
+    if (is_constant) named_.push_back(load_u32(code + at + 1));
+    if (is_constant || is_pop) sums_ &= ~(1u << ((code[at] & 7) | (at && (code[0] & 1) ? 8 : 0)));
+    return;
+  }
+  const uint8_t prefix = insn.modrm_offset >= 2 ? code[insn.modrm_offset - 2] : 0;
+  const uint8_t rex = (prefix & 0xf0) == 0x40 ? prefix : 0;
+  if (prefix && !rex && !is_legacy_prefix(prefix)) return;  // no opcode of one byte
+  const uint8_t modrm = code[insn.modrm_offset], opcode = code[insn.modrm_offset - 1];
+  const bool is_register = modrm >= 0xc0;
+  const uint32_t reg = 1u << (((modrm >> 3) & 7) | (rex & 4 ? 8 : 0));
+  const uint32_t rm = 1u << ((modrm & 7) | (rex & 1 ? 8 : 0));
+  const auto set_sum = [&](uint32_t to, bool is_sum) { sums_ = is_sum ? sums_ | to : sums_ & ~to; };
+  if (insn.kind == InsnKind::kIndirectJump) {
+    jumps_to_sum_ |= is_register && (sums_ & rm);
+  } else if (opcode == 0x8d) {
+    if (insn.rip_disp_offset) named_.push_back(insn.target);
+    set_sum(reg, !insn.rip_disp_offset);
+  } else if (opcode == 0x8b) {
+    set_sum(reg, is_register && (sums_ & rm));
+  } else if (is_register && opcode == 0x89) {
+    set_sum(rm, sums_ & reg);
+  } else if (is_register && opcode == 0xc7) {
+    sums_ &= ~rm;
+  } else if (is_register && (opcode == 0x01 || opcode == 0x29)) {
+    sums_ |= rm;
+  } else if (is_register && (opcode == 0x81 || opcode == 0x83)) {
+    sums_ |= rm;
+  } else if (opcode == 0x03 || opcode == 0x2b) {
+    sums_ |= reg;
   }
 }
 
@@ -106,6 +169,42 @@ bool FunctionBodies::find_hidden(const FunctionBody& body) {
   if (whole == body.start()) return false;
   const Entry* other = whole ? entry_around(whole) : nullptr;
   return !other || other->body->has_indirect_jump();
+}
+
+// Compilers write a jump table as distances of 4 bytes from its own beginning. A program may write
+// the distances between labels (`&&this - &&first`), in 4 bytes or less, and add a label. Both add
+// an address that an instruction of the function names.
+bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_t>* targets) const {
+  const auto is_inside = [&](uint64_t address) {
+    return address >= body.start() && address < body.end();
+  };
+  const uint64_t whole = code_.whole_of_part(body.start());  // 0: a part of some function
+  const auto goes_on = [&](uint64_t target) {
+    uint64_t start = 0, end = 0;
+    return is_inside(target) || (code_.function_around(target, &start, &end) &&
+                                 (!whole || start == whole || code_.is_cold_part(start)));
+  };
+  const size_t before = targets->size();
+  const auto walk = [&](uint64_t base, std::string_view table, size_t size, size_t most) {
+    for (size_t i = 0; i < most && (i + 1) * size <= table.size(); i++) {
+      const uint64_t target = base + uint64_t(distance_at(table, i, size));
+      if (!goes_on(target)) return;
+      targets->push_back(target);
+    }
+  };
+  for (const uint64_t address : body.named()) {
+    const std::string_view table =
+        is_inside(address) ? std::string_view() : code_.file_bytes(address);
+    if (table.empty()) continue;
+    walk(address, table, 4, kMaxTable);
+    for (const uint64_t label : body.named()) {
+      if (!is_inside(label)) continue;
+      walk(label, table, 4, kMaxTable);
+      walk(label, table, 2, kMaxShortTable);
+      walk(label, table, 1, kMaxShortTable);
+    }
+  }
+  return targets->size() > before || !body.jumps_to_sum();
 }
 
 bool FunctionBodies::has_hidden_entries(uint64_t address) {

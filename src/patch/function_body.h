@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "arch/x86_64/decoder.h"
 #include "patch/module_code.h"
 
 namespace patchbay {
@@ -29,6 +30,10 @@ class FunctionBody {
   bool branch_into(uint64_t first, uint64_t last) const;
   // It has an indirect jump, or bytes that cannot be decoded: it may be entered anywhere.
   bool has_indirect_jump() const { return indirect_; }
+  // An indirect jump goes to a sum that was computed before it, as by a table of distances.
+  bool jumps_to_sum() const { return jumps_to_sum_; }
+  // Addresses that its instructions put into registers: lea, mov of a constant.
+  const std::vector<uint64_t>& named() const { return named_; }
   // Where its jumps (not calls) leave it.
   const std::vector<uint64_t>& jumps_out() const { return jumps_out_; }
 
@@ -36,9 +41,13 @@ class FunctionBody {
   bool test(const std::vector<uint64_t>& bits, uint64_t address) const;
   void set(std::vector<uint64_t>* bits, uint64_t address);
   void decode(const ModuleCode& code, uint64_t first, uint64_t last);
+  void follow_registers(const uint8_t* code, const Insn& insn);
 
   uint64_t start_, end_;
   bool indirect_ = false;
+  bool jumps_to_sum_ = false;
+  uint32_t sums_ = 0;  // while decoding: a bit for each register that has been added to
+  std::vector<uint64_t> named_;
   std::vector<uint64_t> boundary_, target_, undecoded_;  // bit per byte
   std::vector<uint64_t> jumps_out_;
 };
@@ -52,6 +61,9 @@ class FunctionBodies {
   // Code of the function may be entered at places that no direct branch names: it, or one that it
   // jumps to (its cold part, or the function it is a cold part of), has an indirect jump.
   bool has_hidden_entries(uint64_t address);
+  // Places in the function that its own jump tables lead to; those of 8 bytes are ModuleCode's.
+  // False: it jumps to a sum, and no table explains that, so it may be entered anywhere.
+  bool table_targets(const FunctionBody& body, std::vector<uint64_t>* targets) const;
 
  private:
   struct Entry {

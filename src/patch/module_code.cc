@@ -18,7 +18,11 @@ namespace {
 constexpr uint64_t kShortReach = 130;  // a rel8 branch is at most this far from its target
 constexpr uint64_t kWatchedBytes = 8;  // behind an entry: endbr64 and bytes 1..4 of a jump
 
-enum ByteClass : uint8_t { kOther, kRel8, kRel32, kEscape };
+// In front of the place at which a restartable sequence goes on when it is interrupted. The kernel
+// compares it with what the thread has registered, which is this of glibc's, librseq's, tcmalloc's.
+constexpr uint32_t kRseqSignature = 0x53053053;
+
+enum ByteClass : uint8_t { kOther, kRel8, kRel32, kEscape, kSignature };
 
 constexpr std::array<uint8_t, 256> make_classes() {
   std::array<uint8_t, 256> classes{};
@@ -27,6 +31,7 @@ constexpr std::array<uint8_t, 256> make_classes() {
   classes[0xeb] = kRel8;
   classes[0xe8] = classes[0xe9] = kRel32;
   classes[0x0f] = kEscape;
+  classes[kRseqSignature & 0xff] = kSignature;
   return classes;
 }
 constexpr std::array<uint8_t, 256> kClass = make_classes();
@@ -48,9 +53,20 @@ int32_t load32(const uint8_t* at) {
   return value;
 }
 
+// Four bytes at `i` may be an operand that puts an address into a register or on the stack: of mov,
+// push, lea, or add and its like with 32 bits, behind the opcode and a ModRM with what it needs.
+bool may_be_operand(const uint8_t* code, uint64_t i) {
+  const uint8_t before = code[i - 1];
+  if ((before & 0xf8) == 0xb8 || before == 0x68 || (before & 0xc7) == 0x05) return true;
+  const auto is = [&](uint64_t distance, uint8_t opcode) { return code[i - distance] == opcode; };
+  return is(2, 0xc7) || is(2, 0x81) || is(2, 0x8d) || is(3, 0x8d) || is(3, 0xc7) || is(4, 0xc7) ||
+         is(6, 0xc7) || is(7, 0xc7);
+}
+constexpr uint64_t kOperandLookBack = 7;
+
 }  // namespace
 
-ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
+ModuleCode::ModuleCode(Module& module) : module_(module), functions_(module.functions()) {
   symbols_ = functions_.data();
   symbol_count_ = functions_.size();
   for (const auto& [first, last] : module.text_ranges()) {
@@ -68,8 +84,16 @@ ModuleCode::ModuleCode(Module& module) : functions_(module.functions()) {
   }
   mark_entries();
   for (Range& range : ranges_) scan(&range);
-  std::sort(far_.begin(), far_.end(),
-            [](const FarBranch& a, const FarBranch& b) { return a.target < b.target; });
+  const auto by_target = [](const FarBranch& a, const FarBranch& b) { return a.target < b.target; };
+  std::sort(far_.begin(), far_.end(), by_target);
+  for (const Range& range : ranges_) {
+    for_each_named(range, [&](uint64_t target, uint64_t source) {
+      const Range* to = range_of(target);
+      if (to && test_bit(to->entry_bytes, target - to->first)) named_.push_back({target, source});
+    });
+  }
+  std::sort(named_.begin(), named_.end(), by_target);
+  read_stored();
 }
 
 bool ModuleCode::describes(Module& module) const {
@@ -118,10 +142,88 @@ void ModuleCode::scan(Range* range) {
       note(range, at + 2 + static_cast<uint64_t>(static_cast<int8_t>(code[i + 1])), at, false);
     } else if (kind == kRel32) {
       note(range, at + 5 + static_cast<uint64_t>(int64_t{load32(code + i + 1)}), at, true);
-    } else if ((code[i + 1] & 0xf0) == 0x80) {
+    } else if (kind == kSignature) {
+      if (uint32_t(load32(code + i)) == kRseqSignature) aborts_.push_back(at + 4);
+    } else if (kind == kEscape && (code[i + 1] & 0xf0) == 0x80) {
       note(range, at + 6 + static_cast<uint64_t>(int64_t{load32(code + i + 2)}), at, true);
     }
   }
+}
+
+// lea with a RIP-relative operand; in an object that is never moved, any operand of four bytes.
+template <typename Visit>
+void ModuleCode::for_each_named(const Range& range, Visit&& visit) const {
+  const uint8_t* code = bytes_of(range.code);
+  const uint64_t size = range.code.size();
+  constexpr char kLea = '\x8d';
+  for (size_t i = range.code.find(kLea); i < size; i = range.code.find(kLea, i + 1)) {
+    if (i + 6 > size || (code[i + 1] & 0xc7) != 0x05) continue;
+    visit(range.first + i + 6 + uint64_t(int64_t{load32(code + i + 2)}), range.first + i);
+  }
+  if (module_.bias() != 0) return;
+  for (uint64_t i = kOperandLookBack; i + 4 <= size; i++) {
+    const uint64_t value = uint32_t(load32(code + i));
+    if (value - range.first < size && may_be_operand(code, i)) visit(value, range.first + i);
+  }
+}
+
+void ModuleCode::read_stored() {
+  std::sort(aborts_.begin(), aborts_.end());
+  std::vector<uint64_t> abort_places;
+  module_.stored_addresses([&](uint64_t place, uint64_t value) {
+    const Range* range = range_of(value);
+    if (range && test_bit(range->entry_bytes, value - range->first)) stored_.push_back(value);
+    if (!aborts_.empty() && std::binary_search(aborts_.begin(), aborts_.end(), value))
+      abort_places.push_back(place);
+  });
+  std::sort(stored_.begin(), stored_.end());
+  if (!abort_places.empty()) read_sequences(abort_places);
+}
+
+// struct rseq_cs: | version, flags | start | length | where an interrupted thread goes on |
+// The instruction before the start has told the kernel of the sequence, and the thread must be in
+// it with the next one: nothing may come between. So the range begins one byte early.
+void ModuleCode::read_sequences(const std::vector<uint64_t>& abort_places) {
+  std::vector<std::pair<uint64_t, uint64_t>> aborts;  // place of the start, the place to go on at
+  for (const uint64_t place : abort_places) aborts.emplace_back(place - 16, 0);
+  module_.stored_addresses([&](uint64_t place, uint64_t value) {
+    for (const auto& [start_place, unused] : aborts) {
+      if (start_place != place) continue;
+      const std::string_view length = module_.file_bytes(place + 8);
+      uint64_t bytes = 0;
+      if (length.size() >= sizeof bytes) std::memcpy(&bytes, length.data(), sizeof bytes);
+      if (bytes < (1 << 20)) sequences_.emplace_back(value - 1, value + bytes);
+    }
+  });
+  for (const uint64_t address : aborts_) sequences_.emplace_back(address - 4, address);
+  std::sort(sequences_.begin(), sequences_.end());
+  sequences_.erase(std::unique(sequences_.begin(), sequences_.end()), sequences_.end());
+}
+
+bool ModuleCode::address_into(uint64_t first, uint64_t last) const {
+  const auto stored = std::lower_bound(stored_.begin(), stored_.end(), first);
+  if (stored != stored_.end() && *stored < last) return true;
+  auto named = std::lower_bound(named_.begin(), named_.end(), first,
+                                [](const FarBranch& b, uint64_t a) { return b.target < a; });
+  for (; named != named_.end() && named->target < last; ++named)
+    if (confirm_named(named->source, named->target)) return true;
+  return false;
+}
+
+void ModuleCode::add_addresses(const std::vector<uint64_t>& targets) {
+  for (const uint64_t target : targets) {
+    const Range* range = range_of(target);
+    if (range && test_bit(range->entry_bytes, target - range->first)) stored_.push_back(target);
+  }
+  std::sort(stored_.begin(), stored_.end());
+}
+
+bool ModuleCode::may_jump_indirectly(uint64_t start, uint64_t end) const {
+  constexpr char kGroup5 = '\xff';
+  const std::string_view code = code_at(start).substr(0, end - start);
+  for (size_t at = code.find(kGroup5); at < code.size(); at = code.find(kGroup5, at + 1))
+    if (at + 1 < code.size() && (uint8_t(code[at + 1]) & 0x38) == 0x20) return true;
+  return false;
 }
 
 long ModuleCode::function_before(uint64_t address) const {
@@ -205,6 +307,30 @@ bool ModuleCode::confirm(uint64_t source, uint64_t first, uint64_t last) const {
   return true;
 }
 
+// Whether the instruction that holds `source` names `target`: by lea, or as a constant or an
+// absolute address, which are its last bytes. Code of no function does.
+bool ModuleCode::confirm_named(uint64_t source, uint64_t target) const {
+  const Range* range = range_of(source);
+  const long index = function_before(source);
+  if (!range || index < 0 || symbols_[index].address < range->first) return true;
+  for (uint64_t at = symbols_[index].address; at <= source;) {
+    Insn insn;
+    const uint8_t* code = bytes_of(range->code) + (at - range->first);
+    if (!decode_insn(code, std::min<uint64_t>(kMaxInsnLength, range->last - at), at, &insn)) {
+      return true;
+    }
+    const uint64_t end = at + insn.length;
+    if (source < end) {
+      const bool is_lea = insn.rip_disp_offset && insn.target == target;
+      const bool is_last = source + 4 == end || source + 8 == end;
+      return is_lea || (is_last && !insn.is_direct_branch() &&
+                        (!insn.rip_disp_offset || source != at + insn.rip_disp_offset));
+    }
+    at = end;
+  }
+  return true;
+}
+
 // A branch to somewhere near its own place stays inside its function, which is decoded as a whole;
 // a far one may come from another function.
 void ModuleCode::note_far(uint64_t source, uint64_t target) {
@@ -236,6 +362,13 @@ bool ModuleCode::outside_branch_into(uint64_t start, uint64_t end, uint64_t firs
   if (!far_scanned_) {
     for (Range& range : ranges_) range.far_hit.resize((range.last - range.first) / 64 + 1);
     for (const Range& range : ranges_) scan_far(range);
+    const auto note_address = [&](uint64_t target) {
+      auto* range = const_cast<Range*>(range_of(target));
+      if (range) set_bit(&range->far_hit, target - range->first);
+    };
+    for (const Range& range : ranges_)
+      for_each_named(range, [&](uint64_t target, uint64_t) { note_address(target); });
+    module_.stored_addresses([&](uint64_t, uint64_t value) { note_address(value); });
     far_scanned_ = true;
   }
   const Range* range = range_of(first);
@@ -274,10 +407,14 @@ bool ModuleCode::function_around(uint64_t address, uint64_t* start, uint64_t* en
   return *start != 0;
 }
 
-uint64_t ModuleCode::whole_of_part(uint64_t start) const {
+bool ModuleCode::is_cold_part(uint64_t start) const {
   const long index = function_before(start);
-  if (index < 0 || symbols_[index].address != start || !symbols_[index].is_cold_part) return start;
-  const std::string_view name = symbols_[index].name;
+  return index >= 0 && symbols_[index].address == start && symbols_[index].is_cold_part;
+}
+
+uint64_t ModuleCode::whole_of_part(uint64_t start) const {
+  if (!is_cold_part(start)) return start;
+  const std::string_view name = symbols_[function_before(start)].name;
   const std::string_view whole = name.substr(0, name.rfind(".cold"));
   if (whole.empty() || whole.size() == name.size()) return 0;
   uint64_t found = 0;

@@ -350,6 +350,117 @@ fn nasty_x87
   ret
 endfn nasty_x87
 
+// Indirect jumps into the first five bytes: by a table of addresses, a table of distances from its
+// beginning, one of distances between labels, an address that an instruction names, a sum that no
+// table explains, and a table of a cold part. nasty_goto_late's begins behind the five bytes.
+.macro goto_head name
+fn \name
+  xor %eax, %eax
+1: add %rdi, %rax
+  dec %rsi
+  js 2f
+.endm
+.macro goto_tail name
+2: ret
+endfn \name
+.endm
+
+goto_head nasty_goto_address
+  lea 4f(%rip), %rcx
+  jmp *(%rcx)
+goto_tail nasty_goto_address
+.section .data.rel.ro,"aw"
+.p2align 3
+4: .quad 1b
+.text
+
+goto_head nasty_goto_distance
+  lea 4f(%rip), %rcx
+  movslq (%rcx), %rdx
+  add %rcx, %rdx
+  jmp *%rdx
+goto_tail nasty_goto_distance
+.section .rodata
+.p2align 2
+4: .long 1b - 4b
+.text
+
+goto_head nasty_goto_label
+3: lea 3b(%rip), %rcx
+  lea 4f(%rip), %rdx
+  movsbq 1(%rdx), %rdx
+  add %rcx, %rdx
+  jmp *%rdx
+goto_tail nasty_goto_label
+.section .rodata
+4: .byte 0, 1b - 3b
+.text
+
+goto_head nasty_goto_named
+  lea 1b(%rip), %rcx
+  push %rcx
+  ret
+goto_tail nasty_goto_named
+
+goto_head nasty_goto_sum
+  mov %rdx, %rcx
+  add $(1b - nasty_goto_sum), %rcx
+  jmp *%rcx
+goto_tail nasty_goto_sum
+
+goto_head nasty_goto_cold
+  jmp nasty_goto_cold.cold
+goto_tail nasty_goto_cold
+.p2align 4
+.type nasty_goto_cold.cold, @function
+nasty_goto_cold.cold:
+  lea 4f(%rip), %rcx
+  movslq (%rcx), %rdx
+  add %rcx, %rdx
+  jmp *%rdx
+.size nasty_goto_cold.cold, . - nasty_goto_cold.cold
+.section .rodata
+.p2align 2
+4: .long 1b - 4b
+.text
+
+fn nasty_goto_late
+  mov $0, %eax
+1: add %rdi, %rax
+  dec %rsi
+  js 2f
+  lea 4f(%rip), %rcx
+  movslq (%rcx), %rdx
+  add %rcx, %rdx
+  jmp *%rdx
+2: ret
+endfn nasty_goto_late
+.section .rodata
+.p2align 2
+4: .long 1b - 4b
+.text
+
+// A restartable sequence: nasty_sequence tells the kernel of it with its second instruction.
+fn nasty_sequence
+  lea 9f(%rip), %rax
+  mov %rax, 8(%rdi)
+1: mov 4(%rdi), %eax
+  nop
+  add $1, %rax
+2: mov %rax, (%rsi)
+  ret
+  .byte 0x0f, 0xb9, 0x3d
+  .long 0x53053053
+3: xor %eax, %eax
+  nopl 0(%rax,%rax)
+  ret
+endfn nasty_sequence
+.data
+.p2align 5
+9: .long 0, 0
+  .quad 1b, 2b - 1b, 3b
+.text
+
 fn nasty_red_zone
   mov %rdi, -8(%rsp)
   mov %rsi, -120(%rsp)

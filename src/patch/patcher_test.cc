@@ -20,6 +20,7 @@
 
 #include "arch/x86_64/decoder.h"
 #include "arch/x86_64/text_memory.h"
+#include "patch/shadow_stack.h"
 #include "patch/stub_views.h"
 
 extern "C" {
@@ -31,17 +32,20 @@ NASTY(rip_lea)
 NASTY(helper)
 NASTY(jmp_first)
 NASTY(jmp8_first)
-NASTY(jcc_first) NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
+NASTY(jcc_first)
+NASTY(jcc32_first) NASTY(call_first) NASTY(call_second) NASTY(indirect_call)
     NASTY(short_indirect_call) NASTY(call_register_first) NASTY(jrcxz_first) NASTY(jecxz_first)
         NASTY(loop_first) NASTY(loopne_first) NASTY(back_into_first) NASTY(back_to_entry)
             NASTY(flags_live) NASTY(flags_behind) NASTY(back_into_last) NASTY(close) NASTY(endbr)
-                NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled)
-                NASTY(mixed_sled) NASTY(short_padded) NASTY(ret_only) NASTY(alias)
-                    NASTY(tight_before) NASTY(tight) NASTY(tight_after) NASTY(room_before)
-                        NASTY(room) NASTY(room_after) NASTY(falls_before) NASTY(falls)
-                            NASTY(falls_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
+                NASTY(endbr_sled) NASTY(gcc_sled) NASTY(clang_sled) NASTY(mixed_sled)
+                    NASTY(short_padded) NASTY(ret_only) NASTY(alias) NASTY(goto_address)
+                        NASTY(goto_distance) NASTY(goto_label) NASTY(goto_named) NASTY(goto_sum)
+                            NASTY(goto_cold) NASTY(goto_late) NASTY(sequence) NASTY(tight_before)
+                                NASTY(tight) NASTY(tight_after) NASTY(room_before) NASTY(room)
+                                    NASTY(room_after) NASTY(falls_before) NASTY(falls)
+                                        NASTY(falls_after) NASTY(avx) NASTY(x87) NASTY(red_zone)
 #undef NASTY
-                                double nasty_double_args(double, double);
+                                            double nasty_double_args(double, double);
 }
 
 namespace patchbay {
@@ -159,6 +163,68 @@ SitePlan as_trap(SitePlan plan) {
   plan.displaced = insn.length;
   plan.boundary_count = 1;
   return plan;
+}
+
+// Alone, as planned and by int3; the third argument is the function itself, which one needs.
+TEST_F(PatcherTest, IndirectJumpsIntoTheFirstBytesAreSeen) {
+  const struct {
+    const char* name;
+    NastyFn function;
+    bool is_jump;
+  } table[] = {{"nasty_goto_address", nasty_goto_address, false},
+               {"nasty_goto_distance", nasty_goto_distance, false},
+               {"nasty_goto_label", nasty_goto_label, false},
+               {"nasty_goto_named", nasty_goto_named, false},
+               {"nasty_goto_sum", nasty_goto_sum, false},
+               {"nasty_goto_cold", nasty_goto_cold, false},
+               {"nasty_goto_late", nasty_goto_late, true}};
+  for (const auto& row : table) {
+    SCOPED_TRACE(row.name);
+    const SitePlan site = plan(row.name);
+    EXPECT_EQ(site.kind == SiteKind::kJump, row.is_jump) << site_kind_name(site.kind);
+    const bool says_so = site.reason.find("an indirect jump may land") != site.reason.npos;
+    EXPECT_EQ(says_so, !row.is_jump) << site.reason;
+    ASSERT_NE(site.kind, SiteKind::kRefused) << site.reason;
+    const auto self = reinterpret_cast<uint64_t>(row.function);
+    EXPECT_EQ(row.function(3, 4, self, 0), 15u);
+    std::atomic<uint64_t> hits{0};
+    apply(site, counting(&hits));
+    EXPECT_EQ(row.function(3, 4, self, 0), 15u);
+    EXPECT_EQ(hits, 1u);
+    apply(site, {});
+    EXPECT_EQ(row.function(3, 4, self, 0), 15u);
+  }
+}
+
+// From the instruction that tells the kernel to the last one, and the signature behind it.
+TEST_F(PatcherTest, NoPlaceIsInARestartableSequence) {
+  EXPECT_EQ(plan("nasty_sequence").kind, SiteKind::kJump);
+  auto found = symbols_->resolve("nasty_sequence");
+  ASSERT_TRUE(found.ok() && !found->empty());
+  const uint64_t start = (*found)[0].symbol.address;
+  const struct {
+    uint64_t offset;
+    bool is_refused;
+  } table[] = {{0, false},  {7, true},   {11, true}, {14, true}, {15, true},
+               {19, false}, {22, false}, {23, true}, {30, false}};
+  for (const auto& row : table) {
+    const SitePlan site = patcher_->plan_insn(*(*found)[0].module, start + row.offset);
+    EXPECT_EQ(site.kind == SiteKind::kRefused, row.is_refused) << row.offset << ' ' << site.reason;
+    const bool says_so = site.reason.find("restartable sequence") != site.reason.npos;
+    EXPECT_EQ(says_so, row.is_refused) << row.offset << ' ' << site.reason;
+  }
+}
+
+TEST_F(PatcherTest, NoCallIsMovedWhereTheProcessorKeepsAShadowStack) {
+  pretend_shadow_stack(true);
+  for (const char* name : {"nasty_call_first", "nasty_call_second", "nasty_indirect_call"}) {
+    const SitePlan site = plan(name);
+    EXPECT_TRUE(site.kind == SiteKind::kRefused || site.displaced < 5) << name;
+    EXPECT_NE(site.reason.find("shadow stack"), site.reason.npos) << name << ": " << site.reason;
+  }
+  EXPECT_EQ(plan("nasty_plain").kind, SiteKind::kJump);
+  pretend_shadow_stack(false);
+  EXPECT_EQ(plan("nasty_call_first").kind, SiteKind::kJump);
 }
 
 std::string code_around(const SitePlan& site) {

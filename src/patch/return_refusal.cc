@@ -12,14 +12,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/raw_syscall.h"
+#include "patch/shadow_stack.h"
 
 namespace patchbay {
 namespace {
 
 constexpr size_t kMaxBytes = 4096;
 constexpr int kMaxInsns = 800;
-constexpr long kArchShstkStatus = 0x5005;
 
 struct NamedRefusal {
   std::string_view name;  // with a '*' at its end: every name that begins so
@@ -95,16 +94,6 @@ const char* refusal_by_name(std::string_view name) {
       return entry.reason;
   }
   return nullptr;
-}
-
-// The processor compares every return with a stack of its own that cannot be written.
-bool has_shadow_stack() {
-  static const bool active = [] {
-    uint64_t features = 0;
-    return raw_syscall(SYS_arch_prctl, kArchShstkStatus, raw_pointer(&features)) == 0 &&
-           (features & 1);
-  }();
-  return active;
 }
 
 const ZydisDecoder& decoder() {

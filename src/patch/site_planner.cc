@@ -14,6 +14,7 @@
 #include "arch/x86_64/text_memory.h"
 #include "base/text.h"
 #include "patch/return_refusal.h"
+#include "patch/shadow_stack.h"
 #include "patch/site_layout.h"
 #include "patch/site_table.h"
 
@@ -65,6 +66,9 @@ constexpr char kTellsOfObjects[] =
     "the dynamic linker tells the agent there which objects come and go";
 bool tells_of_objects(std::string_view name) { return name.ends_with("_dl_debug_state"); }
 
+constexpr char kShadowStack[] =
+    "a call cannot be moved: the process runs with a hardware shadow stack";
+
 // One walk over the instructions that a jump of `need` bytes would displace.
 struct Walk {
   const char* problem = nullptr;
@@ -105,6 +109,7 @@ class EntryWalker {
       ended = insn.ends_flow();
       at += insn.length;
       const bool is_call = insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall;
+      if (is_call && has_shadow_stack()) walk.problem = kShadowStack;
       if (is_call && at < need) walk.problem = "a call would return into the bytes of the jump";
       split |= is_call || insn.is_direct_branch();
     }
@@ -248,13 +253,43 @@ SitePlan refused(SitePlan plan, std::string reason) {
   return plan;
 }
 
-// Jump, short jump or int3; fills plan->kind and reason.
-void choose_kind(ModuleCode& code, const EntryWalker& walker, bool is_libc, SitePlan* plan) {
-  const uint64_t patch = plan->patch_address;
-  Walk jump = walker.walk(kJumpSize);
-  if (!jump.problem && code.branch_into(patch + 1, patch + kJumpSize)) {
-    jump.problem = "a branch lands in the bytes of the jump";
+constexpr char kSequence[] =
+    "it would lie in a restartable sequence of the program (rseq), which a thread may not leave";
+
+// What else than the instructions before them leads to the bytes behind a function's entry.
+struct Entrances {
+  const ModuleCode& code;
+  bool anywhere = false;              // an indirect jump of the function, to a place unknown
+  std::vector<uint64_t> tables = {};  // where its jump tables lead
+
+  const char* into(uint64_t first, uint64_t last) const {
+    constexpr const char* kIndirect = "an indirect jump may land in the bytes of the jump";
+    if (first == last) return nullptr;
+    if (code.branch_into(first, last)) return "a branch lands in the bytes of the jump";
+    if (anywhere || code.address_into(first, last)) return kIndirect;
+    const bool found = std::any_of(tables.begin(), tables.end(),
+                                   [&](uint64_t to) { return to >= first && to < last; });
+    return found ? kIndirect : nullptr;
   }
+};
+
+bool in_sequence(const ModuleCode& code, uint64_t first, uint64_t last) {
+  return std::any_of(code.sequences().begin(), code.sequences().end(), [&](const auto& sequence) {
+    return first < sequence.second && last > sequence.first;
+  });
+}
+
+// Jump, short jump or int3; fills plan->kind and reason.
+void choose_kind(const Entrances& entrances, ModuleCode& code, const EntryWalker& walker,
+                 bool is_libc, SitePlan* plan) {
+  const uint64_t patch = plan->patch_address;
+  const auto problem_of = [&](const Walk& walk, uint64_t size) {
+    if (walk.problem) return walk.problem;
+    if (in_sequence(code, patch, patch + walk.run.displaced)) return kSequence;
+    return entrances.into(patch + 1, patch + size);
+  };
+  Walk jump = walker.walk(kJumpSize);
+  jump.problem = problem_of(jump, kJumpSize);
   if (!jump.problem) {
     take_run(jump, jump.run.is_nops ? SiteKind::kSled : SiteKind::kJump, plan);
     plan->flags_live = walker.flags_live_behind(jump);
@@ -262,8 +297,7 @@ void choose_kind(ModuleCode& code, const EntryWalker& walker, bool is_libc, Site
   }
   plan->reason = jump.problem;
   Walk shorter = walker.walk(kShortJumpSize);
-  const char* no_short = shorter.problem;
-  if (!no_short && code.branch_into(patch + 1, patch + kShortJumpSize)) no_short = jump.problem;
+  const char* no_short = problem_of(shorter, kShortJumpSize);
   uint64_t room = 0;
   if (!no_short) no_short = padding_before(code, patch, plan->entry, &room);
   if (!no_short) {
@@ -274,6 +308,7 @@ void choose_kind(ModuleCode& code, const EntryWalker& walker, bool is_libc, Site
   }
   if (std::strcmp(no_short, jump.problem) != 0) plan->reason += std::string("; ") + no_short;
   Walk one = walker.walk(1);
+  one.problem = problem_of(one, 1);
   if (one.problem) {
     plan->reason = one.problem;
   } else if (is_libc) {
@@ -291,6 +326,19 @@ bool is_key(std::string_view code) {
 
 }  // namespace
 
+// A jump table of a cold part leads back into the function, whose own code has no indirect jump.
+static void add_targets_of_parts(const std::vector<FunctionSymbol>& functions, ModuleCode* code,
+                                 FunctionBodies* bodies) {
+  std::vector<uint64_t> targets;
+  for (const FunctionSymbol& part : functions) {
+    if (!part.is_cold_part || !code->may_jump_indirectly(part.address, part.address + part.size))
+      continue;
+    const FunctionBody* body = bodies->around(part.address);
+    if (body) bodies->table_targets(*body, &targets);
+  }
+  code->add_addresses(targets);
+}
+
 SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
   if (last_module_ == &module && last_state_->code->describes(module)) return *last_state_;
   ModuleState& state = modules_[&module];
@@ -298,6 +346,7 @@ SitePlanner::ModuleState& SitePlanner::state_of(Module& module) {
     state.code = std::make_unique<ModuleCode>(module);
     state.bodies = std::make_unique<FunctionBodies>(*state.code);
     state.landing_pads_read = false;
+    add_targets_of_parts(module.functions(), state.code.get(), state.bodies.get());
     const std::string_view name = file_name(module);
     const bool is_ours = contains(module, reinterpret_cast<uint64_t>(&patch_trap_target)) &&
                          !contains(module, ::getauxval(AT_ENTRY));
@@ -411,9 +460,13 @@ SitePlan SitePlanner::plan_insn(Module& module, uint64_t address) {
   EntryWalker walker(*state.code, address, address, body->end(), state.is_libc);
   const Walk one = walker.walk(1);
   if (one.problem) return refused(std::move(plan), one.problem);
+  if (in_sequence(*state.code, address, address + one.run.displaced))
+    return refused(std::move(plan), kSequence);
   if (state.is_libc) plan.no_trap = kNoTrapInLibc;
   const Walk jump = walker.walk(kJumpSize);
-  const char* no_jump = jump.problem ? jump.problem : nullptr;
+  const char* no_jump = jump.problem;
+  if (!no_jump && in_sequence(*state.code, address, address + jump.run.displaced))
+    no_jump = kSequence;
   if (!no_jump && !optimization_ && !plan.no_trap) no_jump = "optimization is off";
   if (!no_jump && (jump.run.count > 1 || jump.padded)) no_jump = no_jump_at(module, *body, address);
   if (!no_jump) {
@@ -492,6 +545,18 @@ SitePlan SitePlanner::plan_hook(Module& module, const FunctionSymbol& function) 
   return plan_entry(state_of(module), function);
 }
 
+// Decodes the function only if it may have an indirect jump.
+static Entrances entrances_of(const ModuleCode& code, FunctionBodies& bodies,
+                              const FunctionSymbol& function) {
+  Entrances found{code};
+  const uint64_t end =
+      function.size ? function.address + function.size : code.next_entry(function.address);
+  if (!code.may_jump_indirectly(function.address, end)) return found;
+  const FunctionBody* body = bodies.around(function.address);
+  found.anywhere = body && !bodies.table_targets(*body, &found.tables);
+  return found;
+}
+
 SitePlan SitePlanner::plan_entry(ModuleState& state, const FunctionSymbol& function) {
   SitePlan plan;
   plan.entry = plan.patch_address = function.address;
@@ -501,7 +566,7 @@ SitePlan SitePlanner::plan_entry(ModuleState& state, const FunctionSymbol& funct
   if (starts_with_endbr64(entry)) plan.patch_address += 4;
   const uint64_t end = function.size ? function.address + function.size : 0;
   EntryWalker walker(code, plan.entry, plan.patch_address, end);
-  choose_kind(code, walker, state.is_libc, &plan);
+  choose_kind(entrances_of(code, *state.bodies, function), code, walker, state.is_libc, &plan);
   if (plan.kind == SiteKind::kRefused) return plan;
   keep_bytes(code, &plan);
   plan.loops_to_entry =

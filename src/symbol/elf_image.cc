@@ -349,6 +349,23 @@ bool ElfImage::dynamic_address(int64_t tag, uint64_t* address) const {
   return true;
 }
 
+Bytes ElfImage::dynamic_table(int64_t tag, int64_t size_tag) const {
+  uint64_t table = 0, size = 0;
+  if (!dynamic_address(tag, &table) || !dynamic_value(size_tag, &size)) return {};
+  const Bytes bytes = at(table);
+  return bytes.first(std::min<uint64_t>(bytes.size(), size));
+}
+
+Bytes ElfImage::relocations() const { return dynamic_table(DT_RELA, DT_RELASZ); }
+Bytes ElfImage::packed_relocations() const { return dynamic_table(DT_RELR, DT_RELRSZ); }
+
+bool ElfImage::pointer_at(uint64_t address, uint64_t* value) const {
+  ByteReader reader(at(address));
+  *value = reader.read<uint64_t>();
+  if (bias_ != 0 && *value >= bias_) *value -= bias_;
+  return reader.ok();
+}
+
 bool ElfImage::has_text_relocations() const {
   uint64_t value = 0;
   if (dynamic_value(DT_TEXTREL, &value)) return true;

@@ -92,6 +92,12 @@ class ElfImage {
 
   // Relocation will write into its text.
   bool has_text_relocations() const;
+  // What PT_DYNAMIC names as DT_RELA and DT_RELR; empty when there is none.
+  Bytes relocations() const;
+  Bytes packed_relocations() const;
+  // The pointer that stands there, as an ELF address, whether or not the dynamic linker has
+  // relocated it. False: nothing is there.
+  bool pointer_at(uint64_t address, uint64_t* value) const;
   std::string build_id() const;  // hex; empty when there is none
   std::string soname() const;
   std::vector<std::string> needed_libraries() const;  // what its DT_NEEDED entries name
@@ -112,6 +118,7 @@ class ElfImage {
   bool dynamic_value(int64_t tag, uint64_t* value) const;
   // The same for a pointer: an ELF address, whether or not the dynamic linker has relocated it.
   bool dynamic_address(int64_t tag, uint64_t* address) const;
+  Bytes dynamic_table(int64_t tag, int64_t size_tag) const;
   size_t count_dynamic_symbols() const;
   size_t count_by_gnu_hash(uint64_t table) const;
 

@@ -15,6 +15,7 @@
 #include "symbol/held_files.h"
 #include "symbol/landing_pads.h"
 #include "symbol/plt.h"
+#include "symbol/stored_addresses.h"
 #include "symbol/unwind_table.h"
 
 namespace patchbay {
@@ -222,6 +223,21 @@ std::string_view ElfModule::original_code(uint64_t address, size_t size) {
   Bytes code = image_->at(elf_address);
   if (code.size() < size) return {};
   return {reinterpret_cast<const char*>(code.data()), size};
+}
+
+std::string_view ElfModule::file_bytes(uint64_t address) {
+  open();
+  if (!image_ || !has_code_) return {};
+  const Bytes bytes = image_->at(address - identity_.bias);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void ElfModule::stored_addresses(const std::function<void(uint64_t, uint64_t)>& visit) {
+  open();
+  if (!image_ || !has_code_) return;
+  for_each_stored_address(*image_, identity_.bias != 0, [&](uint64_t place, uint64_t value) {
+    visit(place + identity_.bias, value + identity_.bias);
+  });
 }
 
 std::vector<FunctionSymbol> ElfModule::scan_for(std::string_view name) {

@@ -49,6 +49,8 @@ class ElfModule final : public Module {
   uint64_t bias() const override { return identity_.bias; }
   const std::vector<FunctionSymbol>& functions() override;
   std::string_view original_code(uint64_t address, size_t size) override;
+  std::string_view file_bytes(uint64_t address) override;
+  void stored_addresses(const std::function<void(uint64_t, uint64_t)>& visit) override;
   const std::vector<std::pair<uint64_t, uint64_t>>& text_ranges() const override;
   std::vector<SdtNote> sdt_notes() override;
   bool landing_pads(std::vector<uint64_t>* pads) override;

@@ -53,6 +53,12 @@ class Module {
   // When the file is gone or was replaced: the bytes that were in memory at the first question
   // (running process), or nothing.
   virtual std::string_view original_code(uint64_t address, size_t size) = 0;
+  // Bytes of its file from an address on to the end of what is loaded there, code or data; pointers
+  // are not relocated. Empty where there is nothing.
+  virtual std::string_view file_bytes(uint64_t) { return {}; }
+  // Each address of code that its data holds, and where (symbol/stored_addresses.h), as run-time
+  // addresses.
+  virtual void stored_addresses(const std::function<void(uint64_t place, uint64_t value)>&) {}
   // Its USDT probes, with run-time addresses; the texts stay valid as long as the module.
   virtual std::vector<SdtNote> sdt_notes();
   // Of one of functions() that has_default: "GLIBC_2.2.5".

@@ -544,6 +544,16 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
   return list;
 }
 
+// Which bytes of the program are other ones now: whoever reads its own code meets these.
+static std::string changed_bytes(const SitePlan& plan, SiteKind kind) {
+  const bool is_trap = kind == SiteKind::kTrap || kind == SiteKind::kProbeTrap;
+  const size_t size = is_trap ? 1 : kind == SiteKind::kShortJump ? 2 : 5;
+  if (kind == SiteKind::kRefused) return "";
+  std::string text = " bytes " + hex_number(plan.patch_address) + "+" + std::to_string(size);
+  if (kind == SiteKind::kShortJump) text += "," + hex_number(plan.target) + "+5";
+  return text;
+}
+
 [[gnu::cold]] std::string ProbeSites::show(
     const std::function<std::string(uint64_t)>& function_label) const {
   auto has_tracer = [](const Site& site) {
@@ -563,7 +573,7 @@ std::vector<ProbeSites::Consumer> ProbeSites::consumers(const ProbePlace& place)
     for (const Member& member : site->members)
       if (member.contributes()) text += " " + name_at_site(*member.live);
     if (!site->plan->reason.empty()) text += " (" + site->plan->reason + ")";
-    text += '\n';
+    text += changed_bytes(*site->plan, impl_->patcher.active_kind(address)) + '\n';
   }
   return text;
 }
