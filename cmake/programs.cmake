@@ -42,6 +42,9 @@ foreach(source IN LISTS program_sources)
     target_include_directories(program_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     set_target_properties(program_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${name}
       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/programs C_VISIBILITY_PRESET default)
+    if(name STREQUAL "failing_malloc_so")  # before the agent's constructors
+      target_link_options(program_${name} PRIVATE -Wl,-z,initfirst)
+    endif()
   else()
     pb_program(program_${name} tests/programs ${source})
     set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name})

@@ -116,7 +116,8 @@ target_link_options(patchbay_agent PRIVATE
   # src/agent/memory.cc stands before the program's malloc for all that is in the library.
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
 # src/agent/libc_versions.cc stands before what libc has in newer versions only.
-set(agent_old_versions __libc_single_threaded __pthread_key_create dladdr dladdr1 dlclose dlopen
+set(agent_old_versions __isoc23_strtol __isoc23_strtoll __isoc23_strtoul __isoc23_strtoull
+  __libc_single_threaded __pthread_key_create dladdr dladdr1 dlclose dlopen
   dlsym dlvsym fstat gettid lstat pthread_attr_getstack pthread_attr_setstacksize pthread_getattr_np
   pthread_key_create pthread_mutex_consistent pthread_mutex_trylock
   pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_setpshared
@@ -127,8 +128,11 @@ if(NOT PATCHBAY_SANITIZE)
   # symbol that nothing defines is an error here, and not in the process that is to be traced.
   target_link_options(patchbay_agent PRIVATE -nodefaultlibs -Wl,-z,defs -Wl,--wrap=ceil
     ${agent_old_versions})
+  # libpthread and libdl: a child of a traced program need not have them, and before glibc 2.34 the
+  # agent's functions are there. Later ones have nothing in them.
   target_link_libraries(patchbay_agent PRIVATE
-    -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc)
+    -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc
+    -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
 endif()
 set_property(TARGET patchbay_agent APPEND PROPERTY
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "symbol/elf_image.h"
+#include "symbol/go_program.h"
 
 #ifndef PATCHBAY_INSTALLED_AGENT
 #define PATCHBAY_INSTALLED_AGENT "/usr/local/lib/libpatchbay.so"
@@ -125,6 +126,14 @@ Status check_dynamic_linker(const std::string& path, const FileMapping& file,
                           " (its dynamic linker is " + linker + "), and the agent with glibc");
 }
 
+// One of Go's own linker has PT_INTERP where its code may lie anywhere, and no libc all the same.
+Status check_go(const std::string& path, const FileMapping& file) {
+  Result<ElfImage> image = ElfImage::from_file(file.bytes());
+  if (!image.ok() || !is_go_without_libc(*image)) return {};
+  return cannot(path, "is a Go program without libc",
+                "its code runs on small stacks of Go's, where the agent has no room");
+}
+
 // Checks that the file asks for a dynamic linker (PT_INTERP). A file without one may run all the
 // same (a static-pie has PT_DYNAMIC), but nobody preloads anything into it.
 Status check_program_headers(const std::string& path, const FileMapping& file,
@@ -136,7 +145,9 @@ Status check_program_headers(const std::string& path, const FileMapping& file,
   for (size_t i = 0; i < header.e_phnum; i++) {
     Elf64_Phdr segment;
     std::memcpy(&segment, file.data() + header.e_phoff + i * sizeof segment, sizeof segment);
-    if (segment.p_type == PT_INTERP) return check_dynamic_linker(path, file, segment);
+    if (segment.p_type != PT_INTERP) continue;
+    PB_TRY(check_dynamic_linker(path, file, segment));
+    return check_go(path, file);
   }
   return cannot(path, "is statically linked");
 }

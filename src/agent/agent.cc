@@ -37,9 +37,9 @@
 #include "agent/arrival.h"
 #include "agent/control_thread.h"
 #include "agent/end_of_program.h"
-#include "agent/exec_hook.h"
 #include "agent/follow.h"
 #include "agent/followers.h"
+#include "agent/libc_entries.h"
 #include "agent/load_watch.h"
 #include "agent/next_function.h"
 #include "agent/registrations.h"
@@ -283,6 +283,7 @@ void wait_for_tool(Agent* agent, Follow follow) {
 void start(char** argv_end) {
   if (how_started() == Started::kByChildOfTool) return hide_from_environment(argv_end);
   remember_first_thread();
+  replace_libc_entries();
   std::optional<MappedFilesGuard> files(std::in_place);  // until our own handler is there
   AgentSettings settings = read_settings();
   Follow follow = Follow::kNo;

@@ -38,6 +38,7 @@
 #include "base/mapped_files.h"
 #include "base/monotonic_clock.h"
 #include "base/raw_syscall.h"
+#include "base/raw_text.h"
 #include "base/unique_fd.h"
 #include "patch/stub_views.h"
 #include "probe/returns/return_hook.h"
@@ -521,7 +522,7 @@ void* arrived_thread(void* argument) {
 bool is_loaded_late() {
   char name[16] = {};
   raw_syscall(SYS_prctl, PR_GET_NAME, raw_pointer(name));
-  return std::strcmp(name, abi::kLoaderName) == 0;
+  return raw_is_same(name, abi::kLoaderName);  // the agent may not have bound its functions yet
 }
 
 }  // namespace patchbay

@@ -21,6 +21,7 @@
 #include "agent/ended_instances.h"
 #include "agent/followers.h"
 #include "agent/load_watch.h"
+#include "agent/signal_view.h"
 #include "agent/start_up.h"
 #include "agent/thread_aside.h"
 #include "base/last_thread.h"
@@ -299,10 +300,11 @@ void follow_tracer(Agent* agent) {
 // All signals stay with the program's threads; only our own synchronous ones get through.
 bool start_control_thread(Agent* agent) {
   AgentScope scope;
-  sigset_t all, old;
-  ::sigfillset(&all);
-  for (int signal : {SIGTRAP, SIGSEGV, SIGBUS, SIGILL, SIGFPE}) ::sigdelset(&all, signal);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
+  // The kernel's mask alone: what the program believes of its own stays as it is.
+  constexpr uint64_t kOfLibc = uint64_t{3} << 31;
+  constexpr uint64_t kAllButOurs = ~(kOwnSignals | kOfLibc);
+  uint64_t old = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&kAllButOurs), raw_pointer(&old), 8);
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kControlStackSize);
@@ -310,7 +312,7 @@ bool start_control_thread(Agent* agent) {
   pthread_t thread;
   int error = ::pthread_create(&thread, &attributes, control_thread, agent);
   ::pthread_attr_destroy(&attributes);
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, raw_pointer(&old), 0, 8);
   if (error) say("no control thread: " + std::string(std::strerror(error)));
   return error == 0;
 }

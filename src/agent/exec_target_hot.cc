@@ -33,8 +33,11 @@ constexpr int kMostScripts = 5;           // exec_binprm(): one more is ELOOP
 constexpr size_t kScriptHead = 256;       // BINPRM_BUF_SIZE
 constexpr size_t kMostOfHeaders = 65536;  // load_elf_phdrs(): of the program headers together
 constexpr size_t kMostLoads = 16;
-constexpr size_t kMostDynamic = 2048;   // entries that are looked at
-constexpr uint32_t kMostOfChain = 256;  // of the symbols with one hash
+constexpr size_t kMostDynamic = 2048;                 // entries that are looked at
+constexpr uint32_t kMostOfChain = 256;                // of the symbols with one hash
+constexpr uint32_t kGoOwnerSize = 4;                  // "Go" with its padding
+constexpr char kGoBuildInfo[] = "\xff Go buildinf:";  // as symbol/go_program.h
+constexpr uint64_t kMostGoSearch = 64 * 1024;
 constexpr char kGlibcLinker[] = "ld-linux-x86-64.so.2";
 
 // What a check says of a program: null (nothing against it), why it is not followed, or this.
@@ -255,6 +258,27 @@ class Elf {
     return nullptr;
   }
 
+  // Of Go's own linker, without C: it asks for a dynamic linker where its code may lie anywhere,
+  // but needs no library, and its code runs on stacks that have no room for the agent. By the note
+  // of its build, or by what it says of it, at a multiple of 16 near the start of a segment.
+  bool is_go_without_libc() {
+    bool needs_some = false;
+    each_dynamic([&](const Elf64_Dyn& entry) { return !(needs_some |= entry.d_tag == DT_NEEDED); });
+    if (needs_some) return false;
+    const Elf64_Nhdr* const note = reinterpret_cast<const Elf64_Nhdr*>(
+        notes_ ? names_.at(notes_, sizeof(Elf64_Nhdr) + kGoOwnerSize) : nullptr);
+    if (note && note->n_namesz == kGoOwnerSize &&
+        raw_is_same(reinterpret_cast<const char*>(note + 1), "Go"))
+      return true;
+    for (size_t i = 0; i < load_count_; i++)
+      for (uint64_t at = 0; at < loads_[i].size && at < kMostGoSearch; at += 16) {
+        const char* const text = bytes_.at(loads_[i].offset + at, sizeof kGoBuildInfo - 1);
+        if (!text) break;
+        if (raw_starts_with(text, kGoBuildInfo)) return true;
+      }
+    return false;
+  }
+
   // Goes through the dynamic section for where things are. Without one everything below is null.
   void read_dynamic() {
     each_dynamic([this](const Elf64_Dyn& entry) {
@@ -306,6 +330,7 @@ class Elf {
  private:
   void take(const Elf64_Phdr& segment) {
     if (segment.p_type == PT_INTERP && !has_linker_) linker_ = segment, has_linker_ = true;
+    if (segment.p_type == PT_NOTE && !notes_) notes_ = segment.p_offset;
     if (segment.p_type == PT_DYNAMIC) {
       dynamic_ = segment.p_offset;
       entries_ = segment.p_filesz / sizeof(Elf64_Dyn);
@@ -357,6 +382,7 @@ class Elf {
   bool has_linker_ = false, has_soname_ = false;
   Load loads_[kMostLoads];
   size_t load_count_ = 0, entries_ = 0;
+  uint64_t notes_ = 0;
   uint64_t dynamic_ = 0, strings_ = 0, symbols_ = 0, hash_ = 0, soname_ = 0;
 };
 
@@ -459,6 +485,7 @@ __attribute__((noinline)) Reason check_elf(const File& file, const char* head, c
     return soname && raw_is_same(soname, kGlibcLinker) ? kIsLinker : "statically linked";
   }
   if (Reason why = elf.linker(linker)) return why;
+  if (elf.is_go_without_libc()) return "a Go program without libc";
   return check_sanitizers(&elf, runtime_first);
 }
 

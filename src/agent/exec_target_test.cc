@@ -328,6 +328,36 @@ TEST_F(ExecTargetTest, StaticPrograms) {
     expect_refused(dir_ + "/static_pie", "statically linked");
 }
 
+// Go's own linker asks for a dynamic linker where code may lie anywhere.
+TEST_F(ExecTargetTest, GoProgramsWithoutLibc) {
+  constexpr char kReason[] = "a Go program without libc";
+  std::string bytes = read_file(kTrue);
+  const Elf64_Phdr data = segment_of(bytes, PT_DYNAMIC);
+  const Elf64_Phdr first = segment_of(bytes, PT_LOAD);
+  std::string_view says("\xff Go buildinf:\x08\x02", 16);
+  const size_t place = (first.p_filesz - 64) & ~size_t{15};  // behind what it needs there
+  bytes.replace(place, says.size(), says);
+  expect_followed(make("needs_libc", bytes));  // Go with C
+  for (size_t at = data.p_offset; at < data.p_offset + data.p_filesz; at += sizeof(Elf64_Dyn)) {
+    Elf64_Dyn entry;
+    std::memcpy(&entry, &bytes[at], sizeof entry);
+    if (entry.d_tag == DT_NEEDED) entry.d_tag = 0x60000000;  // nobody's
+    std::memcpy(&bytes[at], &entry, sizeof entry);
+  }
+  expect_reason(make("needs_nothing", bytes), kReason);
+  bytes[place] = 'x';
+  expect_followed(make("no_go", bytes));
+  const std::string text = "package main\nfunc main() {}\n";
+  const std::string source = make("go.go", text), built = dir_ + "/go_pie";
+  const std::string go = "cd " + dir_ +
+                         " && CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-mod=mod "
+                         "GOCACHE=" +
+                         dir_ + "/cache go build -buildmode=pie ";
+  for (const char* flags : {"", "-ldflags='-s -w'", "-ldflags='-s -w -buildid='"})
+    if (std::system((go + flags + " -o " + built + " " + source + " 2>/dev/null").c_str()) == 0)
+      expect_reason(built, kReason);
+}
+
 // `ld.so PROGRAM`, with the words in the place of a path.
 TEST_F(ExecTargetTest, TheDynamicLinkerAsAProgram) {
   const std::string linker = linker_of(read_file(kTrue));

@@ -20,8 +20,9 @@
 
 #include "abi/follow_abi.h"
 #include "agent/exec_environment.h"
-#include "agent/exec_hook.h"
 #include "agent/exec_target.h"
+#include "agent/libc_entries.h"
+#include "agent/signal_hooks.h"
 #include "base/raw_syscall.h"
 #include "base/raw_text.h"
 #include "base/text.h"
@@ -213,7 +214,7 @@ bool set_session() {
 
 void begin() {
   ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  g_session.follows = hook_exec_functions();
+  g_session.follows = is_exec_replaced();
 }
 
 bool is_pid_namespace(uint64_t inode) {
@@ -279,6 +280,7 @@ namespace {
 
 constexpr size_t kMostVariables = 1024;  // of those that are kept on the stack
 long call_exec(const ExecCall& call, char* const* environment) {
+  const ExecSignals inherited;
   if (call.is_execve)
     return raw_syscall(SYS_execve, raw_pointer(call.path), raw_pointer(call.words),
                        raw_pointer(environment));

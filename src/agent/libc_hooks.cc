@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent/libc_entries.h"
 #include "agent/next_function.h"
 #include "agent/stand_ins.h"
 #include "arch/x86_64/decoder.h"
@@ -79,10 +80,12 @@ Result<const LibcHooks*> libc_hooks(Agent* agent) {
   agent->symbols->refresh();
   LibcHooks made;
   std::vector<StandIn> stand_ins;
-  const std::vector<NamedStandIn> wanted = stand_ins_to_hook();
+  std::vector<NamedStandIn> wanted = stand_ins_to_hook();
   if (wanted.empty()) return user_error(ENOTSUP, "the functions of libc are not found");
+  for (const NamedStandIn& one : exec_entries_to_hook()) wanted.push_back(one);
   for (const NamedStandIn& one : wanted) {
     Result<EntryHook> hook = make_hook(agent, one);
+    if (!hook.ok() && !one.is_needed) continue;
     if (!hook.ok())
       return user_error(ENOTSUP, std::string(one.name) +
                                      "() of libc cannot be hooked: " + hook.error().message());

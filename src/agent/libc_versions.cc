@@ -4,7 +4,8 @@
 // version of a function that it finds, and so would shut out every older libc, also where the
 // function has only moved from libpthread or libdl into libc. The linker puts what stands here in
 // the place of those references (--wrap, cmake/targets.cmake), the C++ library's too: each goes on
-// to the oldest version. Before libc 2.34 libpthread and libdl have to be loaded already. The same
+// to the oldest version. Before libc 2.34 libpthread and libdl have them. The agent needs these two
+// by name, because a program without threads would not bring them; later ones are empty. The same
 // way stands what libm has, which a process may be without.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,12 +18,14 @@
 #include "base/raw_syscall.h"
 
 // A jump: dlsym(RTLD_NEXT) goes by who has called it.
-#define OLD_VERSION(name, version)                                                                 \
-  __asm__(".symver old_" #name ", " #name "@" version "\n.pushsection .text\n.globl __wrap_" #name \
-          "\n.hidden __wrap_" #name "\n.type __wrap_" #name                                        \
-          ", @function"                                                                            \
-          "\n__wrap_" #name ": jmp *old_" #name                                                    \
-          "@GOTPCREL(%rip)"                                                                        \
+#define OLD_VERSION(name, version) OLD_NAME(name, name, version)
+#define OLD_NAME(name, old_name, version)                                        \
+  __asm__(".symver old_" #name ", " #old_name "@" version                        \
+          "\n.pushsection .text\n.globl __wrap_" #name "\n.hidden __wrap_" #name \
+          "\n.type __wrap_" #name                                                \
+          ", @function"                                                          \
+          "\n__wrap_" #name ": jmp *old_" #name                                  \
+          "@GOTPCREL(%rip)"                                                      \
           "\n.size __wrap_" #name ", . - __wrap_" #name "\n.popsection")
 
 OLD_VERSION(__pthread_key_create, "GLIBC_2.2.5");
@@ -44,6 +47,11 @@ OLD_VERSION(pthread_mutexattr_setpshared, "GLIBC_2.2.5");
 OLD_VERSION(pthread_mutexattr_setrobust, "GLIBC_2.12");
 OLD_VERSION(pthread_once, "GLIBC_2.2.5");
 OLD_VERSION(pthread_setspecific, "GLIBC_2.2.5");
+// What glibc 2.38 makes of these by its headers: they take 0b101, too.
+OLD_NAME(__isoc23_strtol, strtol, "GLIBC_2.2.5");
+OLD_NAME(__isoc23_strtoll, strtoll, "GLIBC_2.2.5");
+OLD_NAME(__isoc23_strtoul, strtoul, "GLIBC_2.2.5");
+OLD_NAME(__isoc23_strtoull, strtoull, "GLIBC_2.2.5");
 
 namespace patchbay {
 namespace {

@@ -14,9 +14,10 @@
 //
 // The linker puts these functions in the place of malloc() and its like (--wrap), for all that is
 // in the library: operator new, the C++ runtime (its exceptions too), the demangler. The program
-// keeps its own. No lock: a signal handler and every thread may be here. The state of the reserve
-// is one word that changes by compare-and-swap; the last block that comes back makes all of it free
-// again.
+// keeps its own, also where it exports a malloc() (own_imports.cc): until the agent's references
+// are bound the reserve gives what it needs. No lock: a signal handler and every thread may be
+// here. The state of the reserve is one word that changes by compare-and-swap; the last block that
+// comes back makes all of it free again.
 //
 // A large block begins with its page, and its address stands in a table: nothing is read in front
 // of a block that may be malloc's. Where the table is full, malloc() gives large ones, too.
@@ -32,6 +33,7 @@
 #include <new>
 
 #include "agent/agent.h"
+#include "agent/own_imports.h"
 #include "base/leak_checker.h"
 #include "base/raw_syscall.h"
 
@@ -163,6 +165,7 @@ extern "C" {
 // tool may have enabled events of malloc already, and outside of every scope of ours.
 void* __wrap_malloc(size_t size) {
   if (void* memory = patchbay::take_large(size)) return memory;
+  if (!patchbay::imports_are_bound()) return patchbay::take_from_reserve(size);
   patchbay::AgentScope scope;
   if (void* memory = __real_malloc(size)) return memory;
   return patchbay::take_from_reserve(size);
@@ -172,7 +175,8 @@ void* __wrap_calloc(size_t count, size_t size) {
   size_t whole;
   if (__builtin_mul_overflow(count, size, &whole)) return nullptr;
   if (void* memory = patchbay::take_large(whole)) return memory;  // of zeros
-  if (void* memory = __real_calloc(count, size)) return memory;
+  if (patchbay::imports_are_bound())
+    if (void* memory = __real_calloc(count, size)) return memory;
   void* memory = patchbay::take_from_reserve(whole);
   return memory ? std::memset(memory, 0, whole) : nullptr;
 }

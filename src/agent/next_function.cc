@@ -17,18 +17,22 @@ constexpr const char* kNames[] = {
     "epoll_pwait",
     "epoll_pwait2",
     "fork",
+    "getcontext",
     "initgroups",
+    "mq_notify",
     "popen",
     "posix_spawn",
     "posix_spawnp",
     "ppoll",
+    "__ppoll_chk",
     "prctl",
     "pselect",
-    "pthread_attr_setsigmask_np",
+    "pthread_attr_getsigmask_np",
     "pthread_cancel",
     "pthread_create",
     "pthread_kill",
     "ptrace",
+    "setcontext",
     "setegid",
     "seteuid",
     "setgid",
@@ -38,7 +42,12 @@ constexpr const char* kNames[] = {
     "setresuid",
     "setreuid",
     "setuid",
+    "sigpending",
     "sigsuspend",
+    "sigtimedwait",
+    "sigwait",
+    "sigwaitinfo",
+    "swapcontext",
     "system",
     "thrd_create",
     "timer_create",
@@ -48,16 +57,20 @@ constexpr size_t kCount = size_t(Next::kCount);
 static_assert(sizeof kNames / sizeof kNames[0] == kCount);
 
 std::atomic<void*> g_found[kCount];
+char g_none;  // stands for a function that the libraries do not have
 
 }  // namespace
 
 void* next_address(Next which) {
   std::atomic<void*>& found = g_found[size_t(which)];
   void* address = found.load(std::memory_order_acquire);
-  if (address) return address;
-  address = ::dlsym(RTLD_NEXT, kNames[size_t(which)]);
-  void* none = nullptr;  // a hook that has come meanwhile counts
-  return found.compare_exchange_strong(none, address) ? address : none;
+  if (!address) {
+    void* const next = ::dlsym(RTLD_NEXT, kNames[size_t(which)]);
+    void* const looked_up = next ? next : &g_none;
+    // A hook that has come meanwhile counts.
+    if (found.compare_exchange_strong(address, looked_up)) address = looked_up;
+  }
+  return address == &g_none ? nullptr : address;
 }
 
 void find_next_functions() {

@@ -10,16 +10,12 @@
 #include "agent/signal_hooks.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
 #include <sys/syscall.h>
 #include <threads.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -31,7 +27,9 @@
 
 #include "agent/clock_faults.h"
 #include "agent/next_function.h"
+#include "agent/signal_view.h"
 #include "agent/stand_ins.h"
+#include "agent/thread_aside.h"
 #include "base/mapped_files.h"
 #include "base/raw_syscall.h"
 #include "fetch/fetch_abi.h"
@@ -105,7 +103,11 @@ __thread uint64_t t_blocked_with __attribute__((tls_model("initial-exec")));
 // that it had blocked together with ours are open in the kernel now, which no handler of a signal
 // makes them. `now`: the kernel's mask.
 void release_held(uint64_t unblocked);
+void set_blocked(uint64_t was, uint64_t ours, uint64_t others);
+ChildSignals* child_signals();
 uint64_t blocked_by_program(uint64_t now) {
+  if (const ChildSignals* child = child_signals())
+    return child->has_mask ? child->blocked : t_blocked;
   if (t_blocked_with & ~now) {
     const uint64_t were = t_blocked;
     t_blocked = t_blocked_with = 0;
@@ -117,6 +119,29 @@ uint64_t blocked_by_program(uint64_t now) {
 void remember_blocked(uint64_t ours, uint64_t others) {
   t_blocked = ours & kOurs;
   t_blocked_with = t_blocked ? others & ~(kOurs | kLibcInternal | bit(SIGKILL) | bit(SIGSTOP)) : 0;
+}
+
+// --- the child of a vfork
+//
+// It has dispositions and a mask of its own in the kernel, but our memory is its parent's. What it
+// sets for the program that it will execute is kept beside the thread's storage, which it has until
+// then, and is forgotten with it. A child of posix_spawn(), system() or popen() runs libc's code
+// alone: what its program inherits is known before it begins (SharedWithChild).
+
+// A child runs on this thread's storage, and this is it.
+bool in_vfork_child() {
+  return pb_thread.is_lent() && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
+}
+
+// Null: this is no such child, or nothing can be kept.
+ChildSignals* child_signals() {
+  if (!in_vfork_child()) return nullptr;
+  ThreadBlock* const block = thread_block();
+  if (!block) return nullptr;
+  ChildSignals& child = block->child;
+  const auto pid = int32_t(raw_syscall(SYS_getpid));
+  if (!child.is_spawn && child.pid != pid) child = {.pid = pid};
+  return &child;
 }
 
 // A write runs with all signals blocked, so that no handler of this thread waits for it.
@@ -153,6 +178,9 @@ KernelAction read_view(int slot) {
 bool is_function(const KernelAction& action) {
   return reinterpret_cast<uintptr_t>(action.handler) > 1;
 }
+bool is_ignored(const KernelAction& action) {
+  return reinterpret_cast<uintptr_t>(action.handler) == 1;  // SIG_IGN
+}
 
 // --- handlers
 
@@ -165,6 +193,12 @@ void install_handler(int sig, const KernelAction& view) {
   ours.flags = SA_SIGINFO | SA_NODEFER | kRestorer | (view.flags & (SA_ONSTACK | SA_RESTART));
   ours.restorer = patchbay_sigreturn;
   kernel_sigaction(sig, &ours, nullptr);
+}
+
+uint64_t kernel_mask_of(const ucontext_t& context) {
+  uint64_t mask;  // of the kernel's size: there is nothing behind it
+  std::memcpy(&mask, &context.uc_sigmask, sizeof mask);
+  return mask;
 }
 
 // The program dies as it would have: same signal, same place, core if it wants one.
@@ -181,6 +215,18 @@ void die_by_default(int sig, const siginfo_t* info) {
               raw_pointer(&copy));
 }
 
+// The mask that a handler's return sets, as the program sees it there, and may edit it.
+void show_blocked(ucontext_t* context) {
+  uint64_t mask = kernel_mask_of(*context);
+  mask |= blocked_by_program(mask);
+  std::memcpy(&context->uc_sigmask, &mask, sizeof mask);
+}
+void take_blocked(ucontext_t* context) {
+  const uint64_t mask = kernel_mask_of(*context), open = mask & ~kOurs;
+  set_blocked(blocked_by_program(open), mask, mask);
+  std::memcpy(&context->uc_sigmask, &open, sizeof open);
+}
+
 void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAction& action) {
   if (action.flags & SA_RESETHAND) {
     ViewWrite write;
@@ -192,7 +238,9 @@ void call_program(int sig, siginfo_t* info, ucontext_t* context, const KernelAct
   if (original) rip = static_cast<greg_t>(original);
   const uint64_t mask = action.mask & ~(kOurs | kLibcInternal);
   if (mask) kernel_sigmask(SIG_BLOCK, &mask, nullptr);  // sigreturn puts the old one back
+  show_blocked(context);
   action.handler(sig, info, context);
+  take_blocked(context);
   if (original && rip == static_cast<greg_t>(original)) {
     rip = real;
   } else if (original) {
@@ -208,21 +256,27 @@ void hand_over(int sig, siginfo_t* info, ucontext_t* context) {
     pb_thread.held = uint16_t(pb_thread.held | bit(sig));
     return;
   }
-  uint64_t mask;
-  std::memcpy(&mask, &context->uc_sigmask, sizeof(mask));
-  const bool is_blocked = blocked_by_program(mask) & bit(sig);
+  const bool is_blocked = blocked_by_program(kernel_mask_of(*context)) & bit(sig);
   if (is_blocked && !is_fault) {
     pb_thread.held_blocked = uint16_t(pb_thread.held_blocked | bit(sig));
     return;
   }
   const KernelAction action = read_view(slot_of(sig));
-  const bool ignored = reinterpret_cast<uintptr_t>(action.handler) == 1;  // SIG_IGN
-  if (ignored && !is_fault) return;
+  if (is_ignored(action) && !is_fault) return;
   if (!is_function(action) || is_blocked) {
     die_by_default(sig, info);
     return;
   }
   call_program(sig, info, context, action);
+}
+
+// What is blocked in the kernel is so by the program. One that waits comes as soon as it is open,
+// and is held.
+void open_ours() {
+  uint64_t before = 0;
+  if (kernel_sigmask(SIG_BLOCK, nullptr, &before) != 0 || !(before & kOurs)) return;
+  remember_blocked(before, before);
+  kernel_sigmask(SIG_UNBLOCK, &kOurs, nullptr);
 }
 
 // Whether the thread's mask, which the program may have changed by raw system calls, leaves ours
@@ -287,9 +341,10 @@ uint64_t to_kernel_set(const sigset_t* set) {
   std::memcpy(&bits, set, sizeof(bits));
   return bits;
 }
+void from_kernel_bits(uint64_t bits, sigset_t* set) { std::memcpy(set, &bits, sizeof(bits)); }
 void from_kernel_set(uint64_t bits, sigset_t* set) {
   std::memset(set, 0, sizeof(*set));
-  std::memcpy(set, &bits, sizeof(bits));
+  from_kernel_bits(bits, set);
 }
 
 KernelAction to_kernel(const struct sigaction& action) {
@@ -307,13 +362,23 @@ void from_kernel(const KernelAction& kernel, struct sigaction* action) {
   from_kernel_set(kernel.mask, &action->sa_mask);
 }
 
-// A vfork child has its own dispositions and mask in the kernel, but our memory is its parent's.
-bool in_vfork_child() {
-  return pb_thread.is_lent() && raw_syscall(SYS_getpid) != g_pid.load(std::memory_order_relaxed);
+void change_view_of_child(ChildSignals* child, int sig, const KernelAction* action,
+                          KernelAction* old) {
+  const auto one = uint16_t(bit(sig));
+  if (old && (child->given & one))
+    old->handler = reinterpret_cast<decltype(old->handler)>((child->ignored & one) != 0);
+  if (!action || child->is_spawn) return;
+  child->given = uint16_t(child->given | one);
+  child->ignored = uint16_t((child->ignored & ~one) | (is_ignored(*action) ? one : 0));
 }
 
 // 0 or an errno. For one of ours: only the view changes.
 int change_view(int sig, const KernelAction* action, KernelAction* old) {
+  if (ChildSignals* child = child_signals()) {
+    if (old) *old = read_view(slot_of(sig));
+    change_view_of_child(child, sig, action, old);
+    return 0;
+  }
   ViewWrite write;
   KernelAction& view = g_view[slot_of(sig)];
   if (old) *old = view;
@@ -343,14 +408,31 @@ int change_action(int sig, const KernelAction* action, KernelAction* old) {
   return 0;
 }
 
+void send_to_itself(uint64_t signals) {
+  for (int sig : kOurSignals) {
+    if (!(signals & bit(sig))) continue;
+    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig);
+  }
+}
+
 // Signals that were sent while the program had them blocked arrive now.
 void release_held(uint64_t unblocked) {
   const uint64_t due = pb_thread.held_blocked & unblocked;
   pb_thread.held_blocked = uint16_t(pb_thread.held_blocked & ~due);
-  for (int sig : kOurSignals) {
-    if (!(due & bit(sig))) continue;
-    raw_syscall(SYS_tgkill, raw_syscall(SYS_getpid), raw_syscall(SYS_gettid), sig);
+  send_to_itself(due);
+}
+
+// The program has blocked `ours`, together with `others`; before it was `was` of ours.
+void set_blocked(uint64_t was, uint64_t ours, uint64_t others) {
+  if (in_vfork_child()) {
+    ChildSignals* const child = child_signals();
+    if (!child || child->is_spawn) return;
+    child->has_mask = true;
+    child->blocked = uint16_t(ours & kOurs);
+    return;
   }
+  remember_blocked(ours, others);
+  if (was & ~t_blocked) release_held(was & ~t_blocked);
 }
 
 // 0 or an errno.
@@ -366,20 +448,19 @@ int change_mask(int how, const sigset_t* set, sigset_t* old) {
   if (rc) return static_cast<int>(-rc);
   const uint64_t was = blocked_by_program(before);
   if (old) from_kernel_set(before | was, old);
-  if (!set || !installed || in_vfork_child()) return 0;
-  if (how == SIG_BLOCK) remember_blocked(was | wanted, before | wanted);
-  if (how == SIG_UNBLOCK) remember_blocked(was & ~wanted, before & ~wanted);
-  if (how == SIG_SETMASK) remember_blocked(wanted, wanted);
-  if (was & ~t_blocked) release_held(was & ~t_blocked);
+  if (!set || !installed) return 0;
+  if (how == SIG_BLOCK) set_blocked(was, was | wanted, before | wanted);
+  if (how == SIG_UNBLOCK) set_blocked(was, was & ~wanted, before & ~wanted);
+  if (how == SIG_SETMASK) set_blocked(was, wanted, wanted);
   return 0;
 }
 
-// The mask of a call that waits under it: ours stay open there too, or a trap in a handler kills.
-const sigset_t* without_ours(const sigset_t* set, sigset_t* copy) {
-  if (!set || !g_installed.load(std::memory_order_acquire)) return set;
-  *copy = *set;
-  for (int sig : kOurSignals) sigdelset(copy, sig);
-  return copy;
+// Which of ours this thread has blocked.
+uint64_t blocked_now() {
+  uint64_t now = ~uint64_t{0};
+  if (!t_blocked && !pb_thread.is_lent()) return 0;
+  kernel_sigmask(SIG_BLOCK, nullptr, &now);
+  return blocked_by_program(now);
 }
 
 int with_errno(int error) {
@@ -420,10 +501,29 @@ class BehindGate {
   ClosedSignals closed_;
 };
 
+// What the program of a child of posix_spawn() begins with: what the caller has, or what it says in
+// `attributes`.
+ChildSignals spawned_with(const posix_spawnattr_t* attributes) {
+  ChildSignals child = {.pid = 0, .is_spawn = true, .has_mask = true};
+  uint64_t blocked = blocked_now();
+  short flags = 0;
+  sigset_t set;
+  if (attributes) ::posix_spawnattr_getflags(attributes, &flags);
+  if ((flags & POSIX_SPAWN_SETSIGMASK) && ::posix_spawnattr_getsigmask(attributes, &set) == 0)
+    blocked = to_kernel_set(&set);
+  if ((flags & POSIX_SPAWN_SETSIGDEF) && ::posix_spawnattr_getsigdefault(attributes, &set) == 0)
+    child.given = uint16_t(to_kernel_set(&set) & kOurs);
+  child.blocked = uint16_t(blocked & kOurs);
+  return child;
+}
+
 // Around a real call whose child runs on this thread's storage.
 class SharedWithChild {
  public:
-  SharedWithChild() {
+  explicit SharedWithChild(const posix_spawnattr_t* attributes = nullptr) {
+    const ChildSignals child = spawned_with(attributes);
+    if (t_blocked || child.blocked || child.given) block_ = thread_block();
+    if (block_) block_->child = child;
     pb_thread.no_rseq++;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
@@ -431,10 +531,14 @@ class SharedWithChild {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     pb_thread.fast_tid = 0;
     pb_thread.no_rseq--;
+    if (block_) block_->child = {};
   }
+  SharedWithChild(const SharedWithChild&) = delete;
+  SharedWithChild& operator=(const SharedWithChild&) = delete;
 
  private:
   ClosedSignals closed_;
+  ThreadBlock* block_ = nullptr;
 };
 
 std::atomic<void (*)(uint32_t)> g_thread_hook;
@@ -448,14 +552,22 @@ struct ThreadStart {
   uint32_t creator;
 };
 
+// Ours are blocked in the kernel here where that was said in the thread's attributes, where its
+// creator has done it by a raw system call, and in threads that libc makes for itself. That is what
+// the program is shown.
+void open_new_thread(uint32_t creator) {
+  if (g_installed.load(std::memory_order_acquire)) open_ours();
+  find_out_open();
+  if (auto hook = g_thread_hook.load(std::memory_order_acquire)) hook(creator);
+}
+
 ThreadStart begin_thread(void* argument) {
   const ThreadStart start = *static_cast<ThreadStart*>(argument);
   trap_gate_arrived();
   delete static_cast<ThreadStart*>(argument);
   t_blocked = start.blocked;
   t_blocked_with = start.blocked_with;
-  find_out_open();
-  if (auto hook = g_thread_hook.load(std::memory_order_acquire)) hook(start.creator);
+  open_new_thread(start.creator);
   return start;
 }
 void* start_thread(void* argument) {
@@ -467,11 +579,22 @@ int start_c11_thread(void* argument) {
   return start.run_c11(start.argument);
 }
 
+// Its mask is another one than its creator's.
+bool has_mask(const pthread_attr_t* attributes) {
+  if (!attributes) return false;
+  sigset_t set;
+  const auto get = next_function<decltype(&pthread_attr_getsigmask_np)>(
+      Next::kPthreadAttrGetsigmask);  // null: libc is too old for such masks
+  return get && get(attributes, &set) == 0;
+}
+
 // Makes the thread by `create(start)`; what that answers, 0 for success.
 template <typename Create>
-int create_thread(ThreadStart start, Create create) {
-  start.blocked = t_blocked;
-  start.blocked_with = t_blocked_with;
+int create_thread(ThreadStart start, const pthread_attr_t* attributes, Create create) {
+  if (!has_mask(attributes)) {
+    start.blocked = t_blocked;
+    start.blocked_with = t_blocked_with;
+  }
   start.creator = uint32_t(raw_syscall(SYS_gettid));
   auto* kept = new (std::nothrow) ThreadStart(start);
   BehindGate behind;
@@ -484,14 +607,32 @@ int create_thread(ThreadStart start, Create create) {
   return error;
 }
 
-// Handlers that the program installed before us must not block our signals either.
-void open_masks_of_others() {
+// Handlers that the program installed before us must not block our signals either, and return by
+// our own code. What there was before.
+void (*g_restorer[kSignals + 1])();  // null: ours
+void take_handlers_of_others() {
   for (int sig = 1; sig <= kSignals; sig++) {
     KernelAction action = {};
     if (is_ours(sig) || kernel_sigaction(sig, nullptr, &action) != 0) continue;
-    if (!is_function(action) || !(action.mask & kOurs)) continue;
+    if (!is_function(action)) continue;
     g_hidden_mask[sig].store(action.mask & kOurs, std::memory_order_relaxed);
     action.mask &= ~kOurs;
+    if (!(bit(sig) & kLibcInternal) && action.restorer != patchbay_sigreturn) {
+      g_restorer[sig] = action.restorer;
+      action.restorer = patchbay_sigreturn;
+    }
+    kernel_sigaction(sig, &action, nullptr);
+  }
+}
+
+void give_back_handlers_of_others() {
+  for (int sig = 1; sig <= kSignals; sig++) {
+    const uint64_t hidden = g_hidden_mask[sig].exchange(0, std::memory_order_relaxed);
+    KernelAction action = {};
+    if (!(hidden || g_restorer[sig]) || kernel_sigaction(sig, nullptr, &action) != 0) continue;
+    if (!is_function(action)) continue;
+    action.mask |= hidden;
+    if (g_restorer[sig]) action.restorer = g_restorer[sig];
     kernel_sigaction(sig, &action, nullptr);
   }
 }
@@ -513,15 +654,13 @@ void install_signal_hooks() {
       kernel_sigaction(sig, nullptr, &view);
       install_handler(sig, view);
     }
-    open_masks_of_others();
+    take_handlers_of_others();
     pb_own_signals.action.handler = reinterpret_cast<void (*)()>(on_signal);
     pb_own_signals.action.flags = SA_SIGINFO | SA_NODEFER | kRestorer;
     pb_own_signals.action.restorer = patchbay_sigreturn;
     g_installed.store(true, std::memory_order_release);
   }
-  uint64_t before = 0;
-  kernel_sigmask(SIG_UNBLOCK, &kOurs, &before);
-  remember_blocked(before, before);
+  open_ours();
   find_out_open();
   __atomic_store_n(&pb_own_signals.ours, kOurs, __ATOMIC_RELEASE);
 }
@@ -532,13 +671,95 @@ void uninstall_signal_hooks() {
   __atomic_store_n(&pb_own_signals.ours, 0, __ATOMIC_RELEASE);
   ViewWrite write;
   for (int sig : kOurSignals) kernel_sigaction(sig, &g_view[slot_of(sig)], nullptr);
-  for (int sig = 1; sig <= kSignals; sig++) {
-    const uint64_t hidden = g_hidden_mask[sig].exchange(0, std::memory_order_relaxed);
-    KernelAction action = {};
-    if (!hidden || kernel_sigaction(sig, nullptr, &action) != 0) continue;
-    action.mask |= hidden;
-    kernel_sigaction(sig, &action, nullptr);
+  give_back_handlers_of_others();
+}
+
+// --- what is executed
+//
+// Another thread that hits an int3 or a bad pointer while our handler is away would end the process
+// before the exec does. So where there is one, the three that we need ourselves are not ignored.
+
+namespace {
+
+uint64_t ignored_by_program() {
+  const ChildSignals* const child = child_signals();
+  uint64_t ignored = 0;
+  for (int sig : kOurSignals) {
+    const bool is_given = child && (child->given & bit(sig));
+    const bool is = is_given ? child->ignored & bit(sig) : is_ignored(read_view(slot_of(sig)));
+    if (is) ignored |= bit(sig);
   }
+  constexpr uint64_t kNeeded = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS);
+  const bool is_alone = !(ignored & kNeeded) || in_vfork_child() || !program_has_other_threads();
+  return is_alone ? ignored : ignored & ~kNeeded;
+}
+
+}  // namespace
+
+ExecSignals::ExecSignals() {
+  if (!g_installed.load(std::memory_order_acquire)) return;
+  ignored_ = ignored_by_program();
+  uint64_t now = ~uint64_t{0};
+  if (const uint64_t blocked = blocked_now()) {
+    kernel_sigmask(SIG_BLOCK, nullptr, &now);
+    blocked_ = blocked & ~now;
+  }
+  KernelAction ignore = {};
+  ignore.handler = reinterpret_cast<decltype(ignore.handler)>(1);
+  for (int sig : kOurSignals)
+    if (ignored_ & bit(sig)) kernel_sigaction(sig, &ignore, nullptr);
+  if (blocked_) kernel_sigmask(SIG_BLOCK, &blocked_, nullptr);
+  if (pb_thread.is_lent()) return;  // what waits is its parent's
+  send_to_itself(pb_thread.held_blocked & blocked_);
+}
+
+ExecSignals::~ExecSignals() {
+  for (int sig : kOurSignals)
+    if (ignored_ & bit(sig)) install_handler(sig, read_view(slot_of(sig)));
+  if (blocked_) kernel_sigmask(SIG_UNBLOCK, &blocked_, nullptr);  // what waits is held again
+}
+
+// --- for the other stand-ins (signal_view.h)
+
+bool signals_are_installed() { return g_installed.load(std::memory_order_acquire); }
+uint64_t blocked_of_ours() { return blocked_now(); }
+void believe_blocked(uint64_t ours) { set_blocked(blocked_now(), ours, 0); }
+void begin_thread_of_libc() {
+  if (!pb_thread.open) open_new_thread(uint32_t(raw_syscall(SYS_gettid)));
+}
+
+WaitMask::WaitMask(const sigset_t* set) : set_(set) {
+  if (!set || !signals_are_installed()) return;
+  const uint64_t wanted = to_kernel_set(set);
+  copy_ = *set;
+  from_kernel_bits(wanted & ~kOurs, &copy_);
+  set_ = &copy_;
+  was_ = blocked_now();
+  is_other_ = was_ != (wanted & kOurs) && !in_vfork_child();
+  if (!is_other_) return;
+  was_with_ = t_blocked_with;
+  t_blocked = wanted & kOurs;
+  t_blocked_with = 0;
+  sent_.send(pb_thread.held_blocked & ~wanted);
+}
+
+WaitMask::~WaitMask() {
+  if (!is_other_) return;
+  t_blocked = was_;
+  t_blocked_with = was_with_;
+}
+
+// Blocked in the kernel, and pending there.
+void PendingSignals::send(uint64_t signals) {
+  signals_ = signals & kOurs;
+  if (!signals_) return;
+  pb_thread.held_blocked = uint16_t(pb_thread.held_blocked & ~signals_);
+  kernel_sigmask(SIG_BLOCK, &signals_, nullptr);
+  send_to_itself(signals_);
+}
+// Those that nobody has taken are held again.
+PendingSignals::~PendingSignals() {
+  if (signals_) kernel_sigmask(SIG_UNBLOCK, &signals_, nullptr);
 }
 
 SignalWords signal_words() {
@@ -554,14 +775,17 @@ SignalWords signal_words() {
 }
 
 void signal_hooks_after_fork() {
+  g_pid.store(raw_syscall(SYS_getpid), std::memory_order_relaxed);
+  pb_thread.held = pb_thread.held_blocked = 0;  // what waits is not inherited
   // Its writer is not in this process: whatever half it wrote is the view.
   if (g_view_version.load(std::memory_order_relaxed) & 1) g_view_version.fetch_add(1);
 }
 
 }  // namespace patchbay
 
-// The bytes are those that unwinders and debuggers know a signal frame by. The rules are what glibc
-// says of its own: every register is in the ucontext at rsp. But for an int3 the instruction
+// A handler may have edited the mask that its return sets (uc_sigmask): then ours go out of it, and
+// into what the program believes. The rules for unwinders and debuggers are what glibc says of its
+// own: every register is in the ucontext at rsp. But for an int3 the instruction
 // pointer is that of the int3 (trapno 3, and it stands before it), until on_signal() has set it:
 // behind it the rules of the second instruction hold, which is not what has been executed. Where
 // there was no trap the byte is read at rsp, which is always readable.
@@ -606,12 +830,22 @@ __asm__(R"(
 .globl patchbay_sigreturn
 .type patchbay_sigreturn, @function
 patchbay_sigreturn:
+  testl $0x4d8, 296(%rsp)		/* kOurs in the mask that comes back */
+  jne 2f
+1:
   mov $15, %rax
   syscall
+2:
+  mov %rsp, %rdi
+  call patchbay_sigreturn_mask
+  jmp 1b
   .cfi_endproc
 .size patchbay_sigreturn, . - patchbay_sigreturn
 )");
 
+static_assert(patchbay::kOurs == 0x4d8 && patchbay::kOurs == patchbay::kOwnSignals);
+static_assert(offsetof(ucontext_t, uc_sigmask) == 296);
+static_assert(offsetof(patchbay::ThreadBlock, child.pid) == 56);
 static_assert(offsetof(patchbay::ProbeThread, fast_tid) == 0);
 static_assert(offsetof(patchbay::ProbeThread, no_rseq) == 12);
 
@@ -643,6 +877,12 @@ vfork:
   jz 1f
   movl %esi, %fs:(%rdx)
   subl $1, %fs:12(%rdx)
+  movq pb_thread_block@gottpoff(%rip), %rdx
+  movq %fs:(%rdx), %rdx
+  testq %rdx, %rdx
+  jz 3f
+  movl $0, 56(%rdx)	/* the child's ChildSignals are not the next one's */
+3:
   cmpq $-4095, %rax
   jae 2f
 1:
@@ -654,9 +894,33 @@ vfork:
 .size vfork, . - vfork
 )");
 
+extern "C" {
+__attribute__((visibility("hidden"))) int pb_sigaction(int sig, const struct sigaction* action,
+                                                       struct sigaction* old) {
+  return patchbay::set_action(sig, action, old);
+}
+__attribute__((visibility("hidden"))) int pb_sigprocmask(int how, const sigset_t* set,
+                                                         sigset_t* old) {
+  return patchbay::with_errno(patchbay::change_mask(how, set, old));
+}
+__attribute__((visibility("hidden"))) int pb_pthread_sigmask(int how, const sigset_t* set,
+                                                             sigset_t* old) {
+  return patchbay::change_mask(how, set, old);
+}
+}
+
 // In front of libc's, so visible from outside (agent.map lists them).
 #pragma GCC visibility push(default)
 extern "C" {
+
+__attribute__((visibility("hidden"), used)) void patchbay_sigreturn_mask(ucontext_t* context) {
+  if (!patchbay::g_installed.load(std::memory_order_acquire)) return;
+  const uint64_t mask = patchbay::kernel_mask_of(*context);
+  const uint64_t open = mask & ~patchbay::kOurs;
+  const uint64_t was = patchbay::blocked_by_program(open);
+  patchbay::set_blocked(was, was | mask, mask);
+  std::memcpy(&context->uc_sigmask, &open, sizeof open);
+}
 
 __attribute__((visibility("hidden"), used)) int patchbay_vfork_failed(int negative_errno) {
   errno = -negative_errno;
@@ -690,7 +954,7 @@ PB_STAND_IN int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file
                             char* const envp[]) {
   auto real = patchbay::next_function<decltype(&posix_spawn)>(patchbay::Next::kPosixSpawn);
   patchbay::BehindGate behind;
-  patchbay::SharedWithChild shared;
+  patchbay::SharedWithChild shared(attributes);
   return real(pid, path, actions, attributes, argv, envp);
 }
 PB_STAND_IN int posix_spawnp(pid_t* pid, const char* file,
@@ -699,7 +963,7 @@ PB_STAND_IN int posix_spawnp(pid_t* pid, const char* file,
                              char* const envp[]) {
   auto real = patchbay::next_function<decltype(&posix_spawnp)>(patchbay::Next::kPosixSpawnp);
   patchbay::BehindGate behind;
-  patchbay::SharedWithChild shared;
+  patchbay::SharedWithChild shared(attributes);
   return real(pid, file, actions, attributes, argv, envp);
 }
 PB_STAND_IN int system(const char* command) {
@@ -715,53 +979,19 @@ PB_STAND_IN FILE* popen(const char* command, const char* mode) {
   return real(command, mode);
 }
 
-PB_STAND_IN int sigsuspend(const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&sigsuspend)>(patchbay::Next::kSigsuspend)(
-      patchbay::without_ours(set, &copy));
-}
-PB_STAND_IN int ppoll(pollfd* fds, nfds_t count, const timespec* timeout, const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&ppoll)>(patchbay::Next::kPpoll)(
-      fds, count, timeout, patchbay::without_ours(set, &copy));
-}
-PB_STAND_IN int pselect(int count, fd_set* in, fd_set* out, fd_set* urgent, const timespec* timeout,
-                        const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&pselect)>(patchbay::Next::kPselect)(
-      count, in, out, urgent, timeout, patchbay::without_ours(set, &copy));
-}
-PB_STAND_IN int epoll_pwait(int epoll, epoll_event* events, int count, int timeout,
-                            const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&epoll_pwait)>(patchbay::Next::kEpollPwait)(
-      epoll, events, count, timeout, patchbay::without_ours(set, &copy));
-}
-PB_STAND_IN int epoll_pwait2(int epoll, epoll_event* events, int count, const timespec* timeout,
-                             const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&epoll_pwait2)>(patchbay::Next::kEpollPwait2)(
-      epoll, events, count, timeout, patchbay::without_ours(set, &copy));
-}
-PB_STAND_IN int pthread_attr_setsigmask_np(pthread_attr_t* attributes, const sigset_t* set) {
-  sigset_t copy;
-  return patchbay::next_function<decltype(&pthread_attr_setsigmask_np)>(
-      patchbay::Next::kPthreadAttrSetsigmask)(attributes, patchbay::without_ours(set, &copy));
-}
-
 // A thread inherits its creator's view of our signals too.
 PB_STAND_IN int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                void* (*run)(void*), void* argument) noexcept {
   auto real = patchbay::next_function<decltype(&pthread_create)>(patchbay::Next::kPthreadCreate);
   return patchbay::create_thread(
-      {run, nullptr, argument, 0, 0, 0}, [&](patchbay::ThreadStart* start) {
+      {run, nullptr, argument, 0, 0, 0}, attributes, [&](patchbay::ThreadStart* start) {
         return start ? real(thread, attributes, patchbay::start_thread, start)
                      : real(thread, attributes, run, argument);
       });
 }
 PB_STAND_IN int thrd_create(thrd_t* thread, thrd_start_t run, void* argument) {
   auto real = patchbay::next_function<decltype(&thrd_create)>(patchbay::Next::kThrdCreate);
-  return patchbay::create_thread({nullptr, run, argument, 0, 0, 0},
+  return patchbay::create_thread({nullptr, run, argument, 0, 0, 0}, nullptr,
                                  [&](patchbay::ThreadStart* start) {
                                    return start ? real(thread, patchbay::start_c11_thread, start)
                                                 : real(thread, run, argument);
@@ -779,11 +1009,6 @@ PB_STAND_IN int pthread_cancel(pthread_t thread) {
   auto real = patchbay::next_function<decltype(&pthread_cancel)>(patchbay::Next::kPthreadCancel);
   patchbay::BehindGate behind;
   return real(thread);
-}
-PB_STAND_IN int timer_create(clockid_t clock, struct sigevent* event, timer_t* timer) noexcept {
-  auto real = patchbay::next_function<decltype(&timer_create)>(patchbay::Next::kTimerCreate);
-  patchbay::ClosedSignals closed;
-  return real(clock, event, timer);
 }
 #pragma GCC visibility pop
 }  // extern "C"

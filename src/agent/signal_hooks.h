@@ -5,13 +5,16 @@
 // handler stays installed in the kernel; the program sees and sets its own view of these five
 // through the interposed functions (sigaction, signal, sigprocmask, pthread_sigmask and their
 // relatives), as if we were not there. They also stay unblocked in the kernel, because a trap at a
-// blocked SIGTRAP kills the process.
+// blocked SIGTRAP kills the process. docs/signals.md lists every way to the kernel's signals, and
+// where each comes by here.
 //
 // vfork, posix_spawn, system and popen are interposed for another reason: their child runs in our
 // memory and on our thread-local storage, but without this thread's rseq registration.
 //
 // All of it works before install_signal_hooks(): then calls go to the kernel unchanged.
 #pragma once
+
+#include <signal.h>
 
 #include <cstdint>
 
@@ -50,6 +53,27 @@ class ClosedSignals {
  private:
   uint8_t open_;
 };
+
+// While one of these lives the kernel has the program's dispositions, mask and pending signals: a
+// program that is executed inherits them. Raw system calls alone.
+class ExecSignals {
+ public:
+  ExecSignals();
+  ~ExecSignals();  // the exec has failed
+  ExecSignals(const ExecSignals&) = delete;
+  ExecSignals& operator=(const ExecSignals&) = delete;
+
+ private:
+  uint64_t blocked_ = 0, ignored_ = 0;
+};
+
+// Functions of libc's that all others of libc's change dispositions and masks by. Each does all
+// that the one in libc does, which is one system call (libc_entries.cc).
+extern "C" {
+int pb_sigaction(int sig, const struct sigaction* action, struct sigaction* old);
+int pb_sigprocmask(int how, const sigset_t* set, sigset_t* old);
+int pb_pthread_sigmask(int how, const sigset_t* set, sigset_t* old);
+}
 
 // In a forked child: another thread of the parent may have been changing the view at that moment.
 void signal_hooks_after_fork();

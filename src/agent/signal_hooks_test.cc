@@ -5,6 +5,8 @@
 #include "agent/signal_hooks.cc"
 
 #include "agent/next_function.cc"
+#include "agent/signal_doors.cc"
+#include "agent/signal_waits.cc"
 
 #include <gtest/gtest.h>
 #include <setjmp.h>
@@ -17,6 +19,7 @@ namespace patchbay {
 
 bool clock_fault_fixup(const siginfo_t&, ucontext_t*) { return false; }  // the agent's own
 bool alignment_fault_fixup(const siginfo_t&, ucontext_t*) { return false; }
+bool program_has_other_threads() { return false; }
 
 namespace {
 

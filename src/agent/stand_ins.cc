@@ -3,39 +3,48 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 namespace patchbay {
 namespace {
 
 // One name of each function, and how a call finds ours. Where libc itself calls one of those with a
-// hook, this hook is enough (thrd_create). An agent that came late does not leave its thread for a
-// change of rights (thread_aside.h). Only unwinders call _dl_find_object().
-enum class Way : uint8_t { kPreload, kHook, kBoth };
+// hook, this hook is enough (thrd_create). Where the agent was preloaded, ours goes on to libc's
+// function for those that are hooked alone, and that one is traced. An agent that came late does
+// not leave its thread for a change of rights (thread_aside.h). Only unwinders call
+// _dl_find_object().
+enum class Way : uint8_t { kPreload, kHook, kHookIfPossible, kBoth };
 struct Name {
   const char* name;
   Way way = Way::kBoth;
 };
 constexpr Name kNames[] = {
     {"_Unwind_Backtrace"},
+    {"__ppoll_chk", Way::kPreload},
+    {"__sigpause", Way::kPreload},
     {"__sysv_signal"},
+    {"__xpg_sigpause", Way::kPreload},
     {"backtrace"},
     {"epoll_pwait"},
     {"epoll_pwait2"},
     {"fork"},
+    {"getcontext", Way::kHookIfPossible},
     {"initgroups", Way::kPreload},
+    {"mq_notify"},
     {"popen"},
     {"posix_spawn"},
     {"posix_spawnp"},
     {"ppoll"},
     {"prctl"},
     {"pselect"},
-    {"pthread_attr_setsigmask_np"},
     {"pthread_cancel"},
     {"pthread_create"},
     {"pthread_kill"},
     {"pthread_sigmask"},
     {"ptrace"},
+    {"setcontext", Way::kHookIfPossible},
     {"setegid", Way::kPreload},
     {"seteuid", Way::kPreload},
     {"setgid", Way::kPreload},
@@ -48,8 +57,14 @@ constexpr Name kNames[] = {
     {"setuid", Way::kPreload},
     {"sigaction"},
     {"signal"},
+    {"sigpause", Way::kPreload},
+    {"sigpending", Way::kHookIfPossible},
     {"sigprocmask"},
     {"sigsuspend"},
+    {"sigtimedwait", Way::kHookIfPossible},
+    {"sigwait", Way::kHookIfPossible},
+    {"sigwaitinfo", Way::kHookIfPossible},
+    {"swapcontext", Way::kHookIfPossible},
     {"system"},
     {"thrd_create", Way::kPreload},
     {"timer_create"},
@@ -64,6 +79,17 @@ uint64_t found_in(void* where, const char* name) {
                                                  : ::dlsym(where, name));
 }
 
+// Before glibc 2.34 libpthread has a sigaction() of its own. Of other names the first is meant.
+std::vector<uint64_t> all_in(const std::vector<void*>& libraries, const char* name) {
+  std::vector<uint64_t> found;
+  for (void* library : libraries) {
+    const uint64_t real = found_in(library, name);
+    if (!real || std::find(found.begin(), found.end(), real) != found.end()) continue;
+    if (found.empty() || std::strcmp(name, "sigaction") == 0) found.push_back(real);
+  }
+  return found;
+}
+
 }  // namespace
 
 // The program finds ours if it does not find what comes behind us. (A program may find what is in
@@ -75,7 +101,7 @@ std::vector<StandIn> find_stand_ins() {
   void* own = ::dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!own) return list;
   for (const auto& [name, way] : kNames) {
-    if (way == Way::kHook) continue;
+    if (way == Way::kHook || way == Way::kHookIfPossible) continue;
     const uint64_t real = found_in(RTLD_NEXT, name), ours = found_in(own, name);
     if (real && ours && real != ours && real != found_in(RTLD_DEFAULT, name))
       list.push_back({real, ours});
@@ -97,9 +123,8 @@ std::vector<NamedStandIn> stand_ins_to_hook() {
   for (const auto& [name, way] : kNames) {
     if (way == Way::kPreload) continue;
     const uint64_t ours = found_in(own, name);
-    uint64_t real = 0;
-    for (size_t i = 0; i < libraries.size() && !real; i++) real = found_in(libraries[i], name);
-    if (real && ours && real != ours) list.push_back({name, {real, ours}});
+    for (const uint64_t real : all_in(libraries, name))
+      if (ours && real != ours) list.push_back({name, {real, ours}, way != Way::kHookIfPossible});
   }
   for (void* library : libraries) ::dlclose(library);
   ::dlclose(own);

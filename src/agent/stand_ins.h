@@ -29,6 +29,7 @@ std::vector<StandIn> find_stand_ins();
 struct NamedStandIn {
   const char* name;
   StandIn at;
+  bool is_needed;  // no agent comes where this cannot be hooked
 };
 std::vector<NamedStandIn> stand_ins_to_hook();
 

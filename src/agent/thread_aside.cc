@@ -198,6 +198,20 @@ bool has_other_rights_than_our_thread() {
          std::memcmp(own, ours, sizeof own) != 0;
 }
 
+// Raw system calls alone. Two links of the directory are its own.
+bool program_has_other_threads() {
+  const Agent* const agent = own_agent();
+  // Of an agent that has come late: its hooks are there, and so is its thread.
+  const bool has_control =
+      agent && (agent->settings.attached || g_control_tid.load(std::memory_order_acquire) != 0);
+  const bool has_ours = has_control || (!agent && follower_thread() != 0);
+  struct stat tasks = {};
+  static const char kTasks[] = "/proc/self/task";
+  const long done =
+      raw_syscall(SYS_newfstatat, AT_FDCWD, raw_pointer(kTasks), raw_pointer(&tasks), 0);
+  return done != 0 || tasks.st_nlink > 2u + 1u + (has_ours ? 1 : 0);
+}
+
 // An agent that has come late leaves with the tool that has brought it, and is not made again here.
 bool ThreadAside::make_control_thread_leave() {
   Agent* const agent = own_agent();

@@ -43,6 +43,9 @@ class ThreadAside {
 // round: capabilities and their switches are a thread's own.
 bool has_other_rights_than_our_thread();
 
+// Whether the process has more threads than the calling one and ours.
+bool program_has_other_threads();
+
 // --- for the control thread
 
 // Its first and its last words. False: it goes on, nobody wants it to leave any more.

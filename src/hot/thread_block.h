@@ -29,12 +29,22 @@ struct BriefTables {
   alignas(8) uint8_t table[kTables][kUnwindTableSize];
 };
 
+// Of the five signals of ours, bit sig - 1: what the child that runs on the thread's storage has
+// set for the program that it will execute (agent/signal_hooks.cc).
+struct ChildSignals {
+  int32_t pid;    // of the child of a vfork; 0: nothing is set
+  bool is_spawn;  // a child of libc's own: the rest is set before it begins, for any pid
+  bool has_mask;
+  uint16_t blocked, given, ignored;  // `ignored` counts for those that are `given`
+};
+
 struct alignas(64) ThreadBlock {
   uint64_t owner;          // atomic; probe/thread_blocks.cc says what it means
   uint64_t exceptions[2];  // the C++ library's, of exceptions in the agent's own code
   uint64_t halted_at;      // where a fault was that may have come from a hlt that is gone; 0: the
                            // last one was not (agent/signal_hooks.cc)
   PlayedTask played;
+  ChildSignals child;
   BriefTables tables;
 };
 

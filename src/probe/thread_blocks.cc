@@ -129,6 +129,7 @@ ThreadBlock* thread_block() {
   block->exceptions[0] = block->exceptions[1] = 0;
   block->halted_at = 0;
   block->played = {};
+  block->child = {};
   block->tables.next = 0;
   ThreadBlock* none = nullptr;
   if (!__atomic_compare_exchange_n(&pb_thread_block, &none, block, false, __ATOMIC_RELAXED,

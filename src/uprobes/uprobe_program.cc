@@ -13,6 +13,7 @@
 #include "base/foreign_file.h"
 #include "base/text.h"
 #include "symbol/elf_image.h"
+#include "symbol/go_program.h"
 
 namespace patchbay {
 namespace {
@@ -182,9 +183,12 @@ bool is_go_name(std::string_view name) {
                       [&](const char* clone) { return name.find(clone) != name.npos; });
 }
 
-bool is_go_file(const ProgramFile& file, std::span<const uint8_t> bytes) {
+// What kind of Go program, if any.
+void look_for_go(UprobeObject* object, std::span<const uint8_t> bytes) {
   Result<ElfImage> image = ElfImage::from_file(bytes);
-  return file.has_go_note || (image.ok() && image->find_section(".gopclntab"));
+  object->is_go = object->file.has_go_note || (image.ok() && is_go_image(*image));
+  object->is_go_without_libc = object->is_go && (object->file.interpreter.empty() ||
+                                                 (image.ok() && is_go_without_libc(*image)));
 }
 
 }  // namespace
@@ -209,12 +213,12 @@ Status UprobeProgram::add(const std::string& found, uint64_t start, const std::s
   object->path = path;
   object->name = name;
   object->file_held = std::move(held);
-  object->is_go = is_go_file(*file, bytes.bytes());
   const uint64_t first = file->first_address() & ~(kPage - 1);
   const uint64_t bias = start == UINT64_MAX ? 0 : start - first;
   object->module = {first + bias, (file->end_address() + bias + kPage - 1) & ~(kPage - 1), bias,
                     build_id_of(bytes.bytes()), path};
   object->file = std::move(*file);
+  look_for_go(object.get(), bytes.bytes());
   objects_.push_back(std::move(object));
   return {};
 }
@@ -273,7 +277,7 @@ std::vector<std::string> UprobeProgram::paths() const {
 std::string UprobeProgram::what_it_is() const {
   const UprobeObject& object = main_object();
   if (object.file.is_32_bit) return "a 32-bit program";
-  if (object.is_go && object.file.interpreter.empty()) return "a Go program without libc";
+  if (object.is_go_without_libc) return "a Go program without libc";
   if (object.file.interpreter.find("musl") != std::string::npos) return "linked with musl";
   return object.file.interpreter.empty() ? "statically linked" : "";
 }

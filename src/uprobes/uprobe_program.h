@@ -26,6 +26,7 @@ struct UprobeObject {
   RecordedModule module;  // its addresses
   ProgramFile file;
   bool is_go = false;
+  bool is_go_without_libc = false;
 };
 
 // One place for a breakpoint.

@@ -5,7 +5,8 @@
 . "$(dirname "$0")/common.bash"
 need readelf objdump objcopy
 
-same "it needs libc and the dynamic linker" "ld-linux-x86-64.so.2 libc.so.6" \
+same "it needs libc, also as it was before 2.34" \
+  "ld-linux-x86-64.so.2 libc.so.6 libdl.so.2 libpthread.so.0" \
   "$(readelf -dW "$agent" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | LC_ALL=C sort | xargs)"
 same "no library is looked for at a path of its own" 0 \
   "$(readelf -dW "$agent" | grep -cE '\((RPATH|RUNPATH)\)')"

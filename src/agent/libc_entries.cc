@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "agent/exec_hook.h"
+#include "agent/libc_entries.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 
+#include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
 #include "arch/x86_64/text_memory.h"
 
@@ -46,18 +48,28 @@ namespace {
 
 constexpr size_t kJumpSize = 5;
 
-struct Hook {
+struct Entry {
   const char* name;
-  uint64_t real = 0;  // 0: not hooked
+  uint64_t ours;
+  bool executes;
 };
-constinit Hook g_hooks[] = {{"execve"}, {"execveat"}, {"fexecve"}};
-
-uint64_t ours(const Hook& hook) {
-  const uint64_t functions[] = {reinterpret_cast<uint64_t>(&pb_execve),
-                                reinterpret_cast<uint64_t>(&pb_execveat),
-                                reinterpret_cast<uint64_t>(&pb_fexecve)};
-  return functions[&hook - g_hooks];
+template <typename Function>
+Entry entry(const char* name, Function* ours, bool executes) {
+  return {name, reinterpret_cast<uint64_t>(ours), executes};
 }
+const std::array<Entry, 6>& entries() {
+  static const std::array<Entry, 6> list = {
+      entry("execve", pb_execve, true),
+      entry("execveat", pb_execveat, true),  // since glibc 2.34
+      entry("fexecve", pb_fexecve, true),
+      entry("sigaction", pb_sigaction, false),
+      entry("sigprocmask", pb_sigprocmask, false),
+      entry("pthread_sigmask", pb_pthread_sigmask, false),
+  };
+  return list;
+}
+
+std::vector<StandIn> g_replaced_exec;
 
 bool write_jump(uint64_t from, uint64_t to) {
   const int64_t distance = int64_t(to - from - kJumpSize);
@@ -69,26 +81,42 @@ bool write_jump(uint64_t from, uint64_t to) {
   return memory.write(from, code, sizeof code);
 }
 
-}  // namespace
-
-// No thread is there: the program's main() has not begun. A program of its own libc has none of
-// these in libc.so.6.
-bool hook_exec_functions() {
-  void* const libc = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (!libc) return false;
-  for (Hook& hook : g_hooks) {
-    const auto real = reinterpret_cast<uint64_t>(::dlsym(libc, hook.name));  // null: an old libc
-    if (real && write_jump(real, ours(hook))) hook.real = real;
+// Before glibc 2.34 libpthread has some of these once more. A program of its own libc has none.
+template <typename Visit>
+void each_entry(const Visit& visit) {
+  uint64_t before[2][entries().size()] = {};
+  size_t libraries = 0;
+  for (const char* library : {"libc.so.6", "libpthread.so.0"}) {
+    void* const loaded = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    for (size_t i = 0; loaded && i < entries().size(); i++) {
+      const auto real = reinterpret_cast<uint64_t>(::dlsym(loaded, entries()[i].name));
+      before[libraries][i] = real;
+      if (real && (libraries == 0 || real != before[0][i])) visit(entries()[i], real);
+    }
+    if (loaded) ::dlclose(loaded);
+    libraries++;
   }
-  ::dlclose(libc);
-  (void)sync_all_cores();
-  return g_hooks[0].real != 0;
 }
 
-std::vector<StandIn> exec_stand_ins() {
-  std::vector<StandIn> list;
-  for (const Hook& hook : g_hooks)
-    if (hook.real) list.push_back({hook.real, ours(hook)});
+}  // namespace
+
+// No other thread is there yet: the program's main() has not begun.
+void replace_libc_entries() {
+  each_entry([](const Entry& one, uint64_t real) {
+    if (write_jump(real, one.ours) && one.executes) g_replaced_exec.push_back({real, one.ours});
+  });
+  (void)sync_all_cores();
+}
+
+bool is_exec_replaced() { return !g_replaced_exec.empty(); }
+
+std::vector<StandIn> exec_stand_ins() { return g_replaced_exec; }
+
+std::vector<NamedStandIn> exec_entries_to_hook() {
+  std::vector<NamedStandIn> list;
+  each_entry([&list](const Entry& one, uint64_t real) {
+    if (one.executes) list.push_back({one.name, {real, one.ours}, false});
+  });
   return list;
 }
 

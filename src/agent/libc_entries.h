@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Entries of libc's that become jumps to functions of ours, where the agent was there from the
+// start. Ours do all that libc's do, which is one system call, so nothing of what the jump covers
+// is kept:
+//
+//   the program, libc itself   call execve, sigaction, sigprocmask, pthread_sigmask
+//                                |
+//                              libc's entry: jmp ---> pb_execve, pb_sigaction, …
+//
+// By symbols alone (stand_ins.h) the agent would see the program's own calls, and not those of
+// libc's other functions: sigset(), sighold(), siglongjmp(), execvp() and posix_spawn() end in one
+// of these (docs/signals.md), and a library that was loaded with RTLD_DEEPBIND calls libc's.
+#pragma once
+
+#include <vector>
+
+#include "agent/stand_ins.h"
+#include "patch/patcher.h"
+
+namespace patchbay {
+
+struct ExecCall {
+  int directory;
+  const char* path;
+  char* const* words;
+  char* const* environment;
+  int flags;       // of execveat()
+  bool is_execve;  // the system call of that name
+};
+// follow.cc. Returns as the system call does, and only where it has failed. Raw system calls alone:
+// this thread may be the child of a vfork(), or of a fork() in the middle of anything.
+long execute(const ExecCall& call);
+
+// In the constructor, once. An entry that cannot be written stays as it is.
+void replace_libc_entries();
+bool is_exec_replaced();
+// Where the functions that execute are traced now (stand_ins.h); none where they are not replaced.
+std::vector<StandIn> exec_stand_ins();
+// For an agent that has come late: the tool writes those entries (libc_hooks.h).
+std::vector<NamedStandIn> exec_entries_to_hook();
+
+}  // namespace patchbay

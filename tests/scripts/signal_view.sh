@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Programs of tests/programs/guests that look at signals: what they print and how they end is the
+# same alone, with the agent and nothing traced, recorded from the start, and attached to. No call
+# of the agent's goes to a function that a program exports.
+#   signal_view.sh BUILD_DIR
+. "$(dirname "$0")/common.bash"
+need cc nm
+guests=$here/../programs/guests
+cd "$work" || exit 1
+
+# events_for GUEST : sets `events`, as options of record.
+events_for() {
+  local event
+  events=()
+  while read -r event; do events+=(-e "$event"); done < <(sed -n 's|^// events: ||p' \
+    "$guests/$1.c")
+}
+ran() { timeout -k 5 60 "$@" 2>&1 </dev/null; echo "status $?"; }
+# attached GUEST OPTION… : it waits for a line, which it gets when its first event is on.
+attached() {
+  local name=$1 function=${3#p:}
+  shift
+  mkfifo "$name.in"
+  "./$name" wait <"$name.in" >"$name.out" 2>&1 &
+  local pid=$!
+  started $pid
+  exec 5>"$name.in"
+  timeout -k 5 60 "$patchbay" record -q -o "$name.dat" -p $pid "$@" \
+    >"$name.log" 2>&1 5>&- &
+  local recorder=$!
+  started $recorder
+  is_on() { "$patchbay" cat $pid enabled_functions | grep -q "^${function%%(*} "; }
+  wait_for 20 is_on || fail "$name: nothing is recorded: $(cat "$name.log")"
+  echo >&5
+  wait $pid
+  echo "status $?" >>"$name.out"
+  exec 5>&-
+  wait $recorder
+  rm "$name.in"
+}
+
+for name in signal_doors libc_threads exec_inherits; do
+  # shellcheck disable=SC2046  # the command of a comment
+  (cd "$guests" && $(sed -n 's|^// build: ||p' $name.c) -w -o "$work/$name") || skip "$name"
+  events_for $name
+  plain=$(ran "./$name")
+  has "$name says what is right" "$plain" '^status 0$'
+  same "$name with the agent alone" "$plain" "$(ran env LD_PRELOAD="$agent" "./$name")"
+  same "$name recorded" "$plain" \
+    "$(ran "$patchbay" record -q --no-follow -o $name.dat "${events[@]}" -- "./$name")"
+  same "$name followed" "$plain" \
+    "$(ran "$patchbay" record -q -o $name.dat "${events[@]}" -- "./$name")"
+  attached $name "${events[@]}"
+  same "$name attached to" "$plain" "$(cat $name.out)"
+done
+
+# Not data, and nothing that returns twice.
+but='__environ|environ|stderr|_r_debug|__tls_get_addr|__cxa_finalize|v?fork|([gs]et|swap)context'
+# Every function that the agent needs of others, as one that the program exports: it counts calls
+# from the agent's code, and goes on to libc's.
+{
+  nm -D --undefined-only "$agent" | awk '$1 == "U" { sub(/@.*/, "", $2); print $2 }'
+  nm -D --defined-only "$agent" | awk '$2 == "T" && $3 !~ /^(patchbay_|_)|@/ { print $3 }'
+} | grep -vxE "$but" | sort -u | sed 's/.*/NAME(&)/' >names.inc
+check "the agent needs functions" test "$(wc -l <names.inc)" -gt 100
+cc -O1 -w -I"$work" "$guests/own_names.c" -rdynamic -o own_names -ldl -lpthread ||
+  fail "own_names does not build"
+same "no name is another's" "status 0" "$(ran ./own_names | tail -n 1)"
+out=$(ran env LD_PRELOAD="$agent" ./own_names)
+same "the agent alone calls no function of the program's" \
+  "$(printf 'calls of the agent:\nstatus 0')" "$out"
+same "nor while it records" "$(printf 'calls of the agent:\nstatus 0')" \
+  "$(ran "$patchbay" record -q -o own.dat -e 'work(int n)' -- ./own_names)"
+same "and counts are right" 1000 "$(count_of own.dat work)"
+attached own_names -e 'work(int n)'
+same "nor attached to" "$(printf 'calls of the agent:\nstatus 0')" "$(cat own_names.out)"
+finish
