@@ -15,6 +15,7 @@
 #include "cmd/measure/looks.h"
 #include "cmd/target/event_definition.h"
 #include "cmd/target/nothing_recorded.h"
+#include "event/function_event.h"
 #include "ring_buffer/buffer_file.h"
 #include "serve/directory.h"
 #include "trace_dat/metadata.h"
@@ -103,9 +104,26 @@ Result<std::string> CountedProcess::define(const std::string& event, bool is_cal
     asked_.push_back({{event, "", is_call}, directory});
     return names.front();
   }
-  return user_error(EINVAL, "'" + event + "' means " + std::to_string(names.size()) +
-                                " events, among them " + names.front() + " and " + names.back() +
-                                ": choose one.");
+  return several_events(event, names);
+}
+
+// A function's event is not there before somebody defines it, so the function is named.
+Error CountedProcess::several_events(const std::string& asked,
+                                     const std::vector<std::string>& events) {
+  std::vector<std::string> names;
+  Result<std::string> listed = client().read_all("function_events");
+  for (const std::string& line : split_lines(listed.ok() ? *listed : "")) {
+    const FunctionEventParse parsed =
+        parse_function_event(line, [](std::string_view) { return 1; });
+    const std::string name = parsed.def ? "functions:" + parsed.def->event_name() : "";
+    if (std::find(events.begin(), events.end(), name) == events.end()) continue;
+    names.push_back(parsed.def->function);
+  }
+  const bool are_functions = names.size() == events.size();
+  if (!are_functions) names = events;
+  return user_error(EINVAL, "'" + asked + "' means " + std::to_string(names.size()) +
+                                (are_functions ? " functions" : " events") + ", among them " +
+                                names.front() + " and " + names.back() + ": choose one.");
 }
 
 Status CountedProcess::apply(const HistPlan& plan, bool verbose) {

@@ -91,6 +91,7 @@ class CountedProcess {
   std::string placed(const std::string& path) const {
     return path.starts_with("events/") ? instance_ + path : path;
   }
+  Error several_events(const std::string& asked, const std::vector<std::string>& events);
   std::vector<EventRequest> not_hit();
   std::string lost_text();
   void note_shape(const std::string& event);

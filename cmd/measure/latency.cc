@@ -22,6 +22,7 @@
 #include "cmd/measure/latency_off_cpu.h"
 #include "cmd/measure/latency_plan.h"
 #include "cmd/target/follow_request.h"
+#include "cmd/target/target_symbols.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -206,6 +207,8 @@ Result<Asked> prepare(const LatencyOptions& options, CountedProcess* process) {
   PB_ASSIGN(LatencyRequest request, define_events(process, options));
   PB_ASSIGN(EventFormats events, EventFormats::of_process(process->client()));
   PB_ASSIGN(LatencyPlan plan, plan_latency(request, events));
+  if (plan.is_by_function)
+    plan.namesakes = namesakes_of(process->client(), function_name_in(options.events[0]));
   return Asked{request, plan};
 }
 
@@ -315,7 +318,8 @@ counted is added up, and has the quantiles of all their times.
 
 START and END are events as patchbay hist takes them. Without END, START is a
 function, 'FUNC' or 'FUNC(TYPE NAME, ...)', and each of its calls counts, nested
-ones too, when it returns; 'TYPE NAME = FUNC(...)' has its result for --by.
+ones too, when it returns; 'TYPE NAME = FUNC(...)' has its result for --by. Each
+of several functions of one name has a distribution of its own.
 
 )",
     .options = {kProcessOptions, kOptions, kChosenProcessOptions},

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/measure/hist_entries.h"
 #include "hist/quantile_buckets.h"
@@ -19,6 +20,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kValue[] = "lat";
+constexpr char kFunction[] = "__ip";
 constexpr size_t kBarWidth = 40;
 
 // "db:start has id sql": as the sentence about a filter says it.
@@ -159,6 +161,11 @@ Result<LatencyPlan> plan_call(const EventCall& call, const By& by, LatencyPlan m
   made.value = "duration";
   PB_TRY(field_of(call, made.value));
   made.by = by.field;
+  made.is_by_function = by.field.empty() && call.find(kFunction);
+  if (made.is_by_function) {
+    made.by = kFunction;
+    made.modifier = ".sym-offset";
+  }
   std::string directory = trigger_path(call);
   directory.resize(directory.rfind('/'));
   add_histogram(directory, &made);
@@ -205,9 +212,7 @@ void read_counters(const HistCounters& read, Distribution* one) {
   const std::vector<uint64_t> counters = read.counters();
   const uint64_t total = std::accumulate(counters.begin(), counters.end(), uint64_t{0});
   if (total == 0) return;
-  const auto quantile = [&](uint64_t per_mille) {
-    return quantile_of(counters, total, per_mille);
-  };
+  const auto quantile = [&](uint64_t per_mille) { return quantile_of(counters, total, per_mille); };
   one->p50 = quantile(500);
   one->p90 = quantile(900);
   one->p99 = quantile(990);
@@ -244,7 +249,10 @@ std::string_view address_in(std::string_view key, const std::string& by) {
 // apart, so only the place in its page tells two of them.
 class ByValues {
  public:
-  ByValues(const std::string& by, const std::string& modifier) : by_(by), modifier_(modifier) {}
+  explicit ByValues(const LatencyPlan& plan) : by_(plan.by), modifier_(plan.modifier) {
+    for (const auto& [address, name] : plan.namesakes)
+      namesakes_[place_of(hex_number(address))] = name;
+  }
 
   void note(std::string_view key) {
     if (modifier_ != ".sym-offset") return;
@@ -257,7 +265,9 @@ class ByValues {
     std::string name = by_value(key, by_, modifier_);
     const auto found = places_.find(name);
     if (found == places_.end() || found->second.size() < 2) return name;
-    const auto place = found->second.find(place_of(std::string(address_in(key, by_))));
+    const std::string own = place_of(std::string(address_in(key, by_)));
+    if (const auto known = namesakes_.find(own); known != namesakes_.end()) return known->second;
+    const auto place = found->second.find(own);
     if (place == found->second.end()) return name;
     const size_t start = std::min(place->second.find_first_not_of('0'), place->second.size());
     return name + " (0x" + place->second.substr(start) + ")";
@@ -273,6 +283,7 @@ class ByValues {
 
   const std::string by_, modifier_;
   std::map<std::string, std::map<std::string, std::string>> places_;  // the first address of each
+  std::map<std::string, std::string> namesakes_;                      // by their places
 };
 
 // A bar has the values from its start to below its end.
@@ -304,9 +315,8 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   PB_ASSIGN(const EventCall* end, events.find(request.end));
   PB_ASSIGN(Keys keys, keys_of(request.key, *start, *end));
   if (is_named && !start->find(request.by))
-    return user_error(ENOENT,
-                      "--by is a field of --named's event; " + fields_text(*start) + ", not '" +
-                          request.by + "'.");
+    return user_error(ENOENT, "--by is a field of --named's event; " + fields_text(*start) +
+                                  ", not '" + request.by + "'.");
   PB_ASSIGN(By by, request.by.empty() ? Result<By>(By()) : by_of(request.by, *start, *end));
   LatencyPlan made;
   made.by = by.name;
@@ -329,7 +339,7 @@ std::vector<Distribution> read_latency(const std::string& text, const LatencyPla
   };
   std::map<std::string, Read> found;  // what has one name is one
   const auto entries = hist_entries(text);
-  ByValues names(plan.by, plan.modifier);
+  ByValues names(plan);
   for (const auto& [key, values] : entries) names.note(key);
   for (const auto& [key, values] : entries) {
     Read& read = found[names.of(key)];
@@ -345,6 +355,7 @@ std::vector<Distribution> read_latency(const std::string& text, const LatencyPla
     one.sum = read.sum;
     read_counters(read.counters, &one);
   }
+  if (plan.is_by_function && sorted.size() == 1) sorted[0].by.clear();
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Distribution& a, const Distribution& b) { return a.sum > b.sum; });
   return sorted;
@@ -375,7 +386,7 @@ std::string latency_json(const LatencyRequest& request,
   };
   for (const Distribution& one : distributions) {
     json += &one == &distributions.front() ? "{" : ", {";
-    if (!request.by.empty()) json += "\"by\": " + json_quote(one.by);
+    if (!one.by.empty() || !request.by.empty()) json += "\"by\": " + json_quote(one.by);
     figure("hits", one.hits);
     figure("sum_ns", one.sum);
     figure("average_ns", one.hits ? one.sum / one.hits : 0);

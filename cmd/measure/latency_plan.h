@@ -23,12 +23,14 @@
 // Bars and quantiles are read from the same counters (hist/quantile_buckets.h), whose ranges begin
 // anew at each power of two.
 //
-// BY is shown by its name when it is an address. Functions of one name are one distribution, so
-// their counters are added up, and quantiles are read from the sum. Variables of one name have
-// their addresses behind it: two locks are never one.
+// BY is shown by its name when it is an address. What has one name in several processes is one
+// distribution, so the counters are added up, and quantiles are read from the sum. Variables of one
+// name have their addresses behind it: two locks are never one. Without BY, calls are counted by
+// their function, `__ip`, and so two functions of one name are never one, either.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,10 +52,13 @@ struct LatencyRequest {
 };
 
 struct LatencyPlan {
-  HistPlan plan;         // of one histogram
-  std::string value;     // the field that is a time
-  std::string by;        // the field of the event that is counted; empty: none
-  std::string modifier;  // how it is shown: ".hex", ".sym", ".sym-offset", or as it is
+  HistPlan plan;                // of one histogram
+  std::string value;            // the field that is a time
+  std::string by;               // the field of the event that is counted; empty: none
+  std::string modifier;         // how it is shown: ".hex", ".sym", ".sym-offset", or as it is
+  bool is_by_function = false;  // nobody has asked for `by`: of one function it is not shown
+  // What several functions of one name are called, by their addresses.
+  std::map<uint64_t, std::string> namesakes = {};
 };
 Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& events);
 

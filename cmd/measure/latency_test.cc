@@ -170,11 +170,12 @@ TEST(LatencyPlan, OfWholeCalls) {
   auto read = [](const std::string&) -> Result<std::string> {
     return std::string(
         "name: work\nID: 1\nformat:\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+        "\tfield:unsigned long __ip;\toffset:8;\tsize:8;\tsigned:0;\n"
         "\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n"
         "\tfield:u64 duration;\toffset:16;\tsize:8;\tsigned:0;\n\nprint fmt: \"\", 0\n");
   };
   for (const auto& [by, expected] : std::map<std::string, std::string>{
-           {"", "hist:keys=duration*0:vals=duration,duration.counters"},
+           {"", "hist:keys=__ip.sym-offset:vals=duration,duration.counters"},
            {"n", "hist:keys=n:vals=duration,duration.counters"},
            {"end.n", "hist:keys=n:vals=duration,duration.counters"}}) {
     EventFormats events({"functions:work"}, read);
@@ -185,6 +186,31 @@ TEST(LatencyPlan, OfWholeCalls) {
     EXPECT_EQ(made->value, "duration");
     EXPECT_NE(latency_json(request, {}).find("\"end\": \"return\""), std::string::npos);
   }
+}
+
+// Two functions of one name have a distribution each; of one its name is not shown.
+TEST(LatencyText, OfFunctionsOfOneName) {
+  LatencyPlan plan = plan_of("__ip", ".sym-offset");
+  plan.value = "duration";
+  plan.is_by_function = true;
+  const auto entry = [](const char* address, const char* name, uint64_t sum) {
+    return std::string("{ __ip: [") + address + "] " + name +
+           "+0x0/0x8 } hitcount: 2  duration: " + std::to_string(sum) + "\n";
+  };
+  const auto names = [&](const std::string& text) {
+    std::string all;
+    for (const Distribution& one : read_latency(text, plan))
+      all += (all.empty() ? "" : ",") + one.by + ":" + std::to_string(one.hits);
+    return all;
+  };
+  const std::string one = entry("5581000011f0", "helper", 7),
+                    other = entry("558100001230", "helper", 9);
+  EXPECT_EQ(names(one), ":2");
+  EXPECT_EQ(names(one + entry("5599000011f0", "helper", 7)), ":4");  // in another process
+  EXPECT_EQ(names(one + other), "helper (0x558100001230):2,helper (0x5581000011f0):2");
+  plan.namesakes = {{0x5581000011f0, "helper@a.c"}, {0x558100001230, "helper@b.c"}};
+  EXPECT_EQ(names(one + other), "helper@b.c:2,helper@a.c:2");
+  EXPECT_EQ(names(one + entry("558100003000", "else", 9)), "else:2,helper:2");
 }
 
 TEST(LatencyPlan, ByAnAddress) {
@@ -239,9 +265,9 @@ TEST(LatencyPlan, NamedByAnotherEvent) {
     EventFormats again({"fs:open", "fs:read"}, read);
     const Result<LatencyPlan> wrong = plan_latency(request, again);
     ASSERT_FALSE(wrong.ok()) << by;
-    EXPECT_EQ(wrong.error().message(),
-              "--by is a field of --named's event; fs:open has path fd, not '" + std::string(by) +
-                  "'.");
+    EXPECT_EQ(
+        wrong.error().message(),
+        "--by is a field of --named's event; fs:open has path fd, not '" + std::string(by) + "'.");
   }
 }
 

@@ -45,7 +45,7 @@ constexpr Option kOptions[] = {
      .help = "shows return values, as far as records have them: f(); /* = 0x1 */",
      .more =
          "A function that returns nothing, a floating-point number or a structure has none, where "
-         "debug information says so.",
+         "debug information says so. Where there is none the value is marked: /* = 0x1? */.",
      .id = kRetval},
     {.name = "no-event", .help = "shows calls without other events", .id = kNoEvent},
     {.name = "json",

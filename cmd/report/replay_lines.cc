@@ -62,7 +62,8 @@ std::string ReplayLines::on_cpu_column(const Shown& shown) const {
 }
 
 bool ReplayLines::has_retval(const GraphRecord* exit) const {
-  return exit && exit->has_retval && has_result_word(&options_.arguments_of, exit->func);
+  return exit && exit->has_retval &&
+         result_word(&options_.arguments_of, exit->func) != ResultWord::kNone;
 }
 
 // What is known at the end of a call.
@@ -111,8 +112,11 @@ std::string ReplayLines::remark_of(CallEnd how, const GraphRecord* exit) const {
   if (how == CallEnd::kNoReturn) return ", no return";
   if (how == CallEnd::kOpenAtEnd) return ", open at the end";
   char value[32] = "";
-  if (options_.retval && has_retval(exit))
-    std::snprintf(value, sizeof value, " = 0x%llx", static_cast<unsigned long long>(exit->retval));
+  if (options_.retval && has_retval(exit)) {
+    const bool is_sure = result_word(&options_.arguments_of, exit->func) == ResultWord::kResult;
+    std::snprintf(value, sizeof value, " = 0x%llx%s", static_cast<unsigned long long>(exit->retval),
+                  is_sure ? "" : "?");
+  }
   return std::string(value) + (how == CallEnd::kNoEntry ? ", entry lost" : "");
 }
 
@@ -222,8 +226,7 @@ void ReplayLines::event(int32_t tid, uint64_t ns, const std::string& text) {
   aside(std::move(shown));
 }
 
-void ReplayLines::off_cpu(int32_t tid, uint64_t ns, OffCpuShare share,
-                          const std::string& state) {
+void ReplayLines::off_cpu(int32_t tid, uint64_t ns, OffCpuShare share, const std::string& state) {
   Shown shown;
   shown.kind = Kind::kOffCpu;
   shown.tid = tid;

@@ -423,7 +423,8 @@ Definitions definitions_of_stub(serve::Client& client, const std::string& text, 
 // A function that the process does not list: of a library that it does not have yet, whose event
 // waits for it, or one that the dynamic linker chooses among several (strrchr, cos), if a prototype
 // is known. The process says whether there is one.
-Definitions unlisted_definitions(serve::Client& client, const std::string& text, bool has_rest) {
+Result<Definitions> unlisted_definitions(serve::Client& client, const std::string& text,
+                                         bool has_rest) {
   Definitions definitions;
   if (is_glob(text)) return definitions;
   if (text.ends_with(kOwnCalls)) return definitions_of_stub(client, text, has_rest);
@@ -432,6 +433,8 @@ Definitions unlisted_definitions(serve::Client& client, const std::string& text,
   Prototype prototype = prototypes.of(text, "");
   const bool is_known = prototype.source != Prototype::Source::kNone;
   const bool has_library = !split_library(text).first.empty();
+  if (!is_known && !prototype.only_copies.empty())
+    return user_error(EINVAL, "-e '" + text + "': " + prototype.only_copies);
   if (!is_known && !has_library) return definitions;
   if (!is_known) say_what_is_unknown({text});
   if (const std::string soname = has_library ? "" : library_to_come(prototype, text, objects);
@@ -727,8 +730,9 @@ Result<std::vector<std::string>> define_event(serve::Client& client, const Event
     PB_ASSIGN(definitions, named_definitions(client, event, false));
     // "sched:sched_swich" is no function of a library to come.
     const bool may_wait = event.text.find(':') == event.text.npos || event.text.starts_with("lib");
-    if (definitions.empty() && may_wait)
-      definitions = unlisted_definitions(client, event.text, false);
+    if (definitions.empty() && may_wait) {
+      PB_ASSIGN(definitions, unlisted_definitions(client, event.text, false));
+    }
     const std::string why = definitions.empty() ? why_no_glob(client, event.text) : "";
     if (!why.empty()) return user_error(ENOENT, why);
     if (definitions.empty()) return events;
@@ -955,7 +959,9 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
                                   "': a function is needed: its name, a glob, FUNC(TYPE NAME, "
                                   "...) or a declaration of C.");
   PB_ASSIGN(Definitions found, named_definitions(client, request, true));
-  if (found.empty()) found = unlisted_definitions(client, text, true);
+  if (found.empty()) {
+    PB_ASSIGN(found, unlisted_definitions(client, text, true));
+  }
   if (!found.empty()) return found;
   if (const std::string why = why_no_glob(client, text); !why.empty())
     return user_error(ENOENT, why);

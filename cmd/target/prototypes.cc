@@ -369,6 +369,8 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     SourceProbes* const probes = probes_of(object);
     if (!probes) continue;
     Result<FunctionEventLines> lines = probes->function_events(function);
+    if (!lines.ok() && lines.error().errno_value == ENOEXEC && prototype.only_copies.empty())
+      prototype.only_copies = lines.error().message();
     if (!lines.ok()) continue;
     prototype.source = Prototype::Source::kDebugInfo;
     prototype.where = object;

@@ -85,6 +85,8 @@ struct Prototype {
   std::vector<WholeResult> wholes;       // of each line: where `results` has nothing
   FailureSign failure = FailureSign::kUnknown;
   std::vector<std::string> notes;
+  // kNone: the sentence about a function of which only inlined copies are left.
+  std::string only_copies = {};
 };
 
 class Prototypes {

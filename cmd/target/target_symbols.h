@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The functions of a running process as the text of a /proc/kallsyms.
+// The functions of a running process.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/result.h"
@@ -9,7 +11,11 @@
 
 namespace patchbay::cmd {
 
-// Lines "%016llx t name\t[module]\n", ascending.
+// What to write for each of several functions that `name` means there, by its address:
+// "helper@a.c", "area(int)", "prog@0x1234". Empty: it means one, or none.
+std::map<uint64_t, std::string> namesakes_of(serve::Client& client, const std::string& name);
+
+// The text of a /proc/kallsyms: lines "%016llx t name\t[module]\n", ascending.
 Result<std::string> target_kallsyms(serve::Client& client);
 
 }  // namespace patchbay::cmd

@@ -349,7 +349,7 @@ PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t funct
   // Addresses of user space have 47 bits: the input stands above. A recording of several programs
   // may have several functions at one.
   const uint64_t table = source_->addresses(event).table();
-  const uint64_t place = function ^ uint64_t{event.input} << 48 ^ table * 0x9e3779b97f4a7c15u;
+  const uint64_t place = function ^ uint64_t { event.input } << 48 ^ table * 0x9e3779b97f4a7c15u;
   const auto [found, is_new] = call_kinds_.try_emplace({place, 2 * words + is_call});
   CallKind& kind = found->second;
   if (!is_new) return kind;
@@ -357,7 +357,7 @@ PageSink::CallKind& PageSink::call_kind(const ExportEvent& event, uint64_t funct
   kind.words = words;
   const CallArguments* const arguments = source_->arguments_of(event, function);
   kind.arguments = words ? arguments : nullptr;
-  kind.has_result = is_call && (!arguments || arguments->has_result_word);
+  kind.has_result = is_call && (!arguments || arguments->result != ResultWord::kNone);
   if (kind.arguments) {
     for (size_t i = 0; i < kind.arguments->size() && i < kMostArguments; i++) {
       const CallArgument& argument = (*kind.arguments)[i];

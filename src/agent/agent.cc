@@ -51,6 +51,7 @@
 #include "base/last_thread.h"
 #include "base/libc_thread.h"
 #include "base/mapped_files.h"
+#include "base/own_program.h"
 #include "base/possible_cpus.h"
 #include "base/program_stderr.h"
 #include "base/raw_syscall.h"
@@ -136,9 +137,7 @@ void find_rseq() {
 
 // The executable's path and the command line, each word with its NUL.
 std::string program_identity() {
-  char exe[4096];
-  ssize_t length = ::readlink("/proc/self/exe", exe, sizeof exe);
-  std::string identity(exe, length > 0 ? size_t(length) : 0);
+  std::string identity = own_program();
   identity += '\0';
   if (auto words = read_file("/proc/self/cmdline"); words.ok()) identity += *words;
   return identity;

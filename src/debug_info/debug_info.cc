@@ -312,6 +312,11 @@ std::string_view DebugInfo::code(uint64_t address, uint64_t size) const {
           std::min<uint64_t>(size, file_.size() - offset)};
 }
 
+std::vector<PltEntry> DebugInfo::plt() const {
+  Result<ElfImage> image = ElfImage::from_file(file_.bytes());
+  return image.ok() ? read_plt(*image) : std::vector<PltEntry>();
+}
+
 bool DebugInfo::is_code(uint64_t address) const {
   return std::any_of(code_ranges_.begin(), code_ranges_.end(), [&](const auto& range) {
     return address >= range.first && address < range.second;

@@ -33,6 +33,7 @@
 
 #include "base/file_mapping.h"
 #include "base/result.h"
+#include "symbol/plt.h"
 
 namespace patchbay {
 
@@ -75,6 +76,8 @@ class DebugInfo {
   bool file_offset(uint64_t address, uint64_t* offset) const;
   // The bytes of the file's code from there on, at most so many; empty: there is none.
   std::string_view code(uint64_t address, uint64_t size) const;
+  // Through which its code calls what others may define.
+  std::vector<PltEntry> plt() const;
   // The addresses of all code, [first, second).
   const std::vector<std::pair<uint64_t, uint64_t>>& code_ranges() const { return code_ranges_; }
   // Whether code is loaded there. A function that the linker has thrown away keeps its entry, with

@@ -19,6 +19,7 @@
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
 #include "symbol/demangled_name.h"
+#include "symbol/structors.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -797,6 +798,10 @@ class NamesOfInstances {
                               : text);
     }
   }
+  // C4: for those who do not know the symbol its name means C1 and C2, which take less.
+  bool has_unified() const {
+    return std::any_of(symbols_.begin(), symbols_.end(), is_unified_structor);
+  }
   // Local functions that nothing but their files tells apart.
   bool has_namesakes() const {
     for (size_t i = 0; i < found_.size(); i++)
@@ -805,7 +810,7 @@ class NamesOfInstances {
     return false;
   }
   std::string of(size_t i) const {
-    const bool is_clone = !clone_suffix(symbols_[i]).empty();
+    const bool is_clone = !clone_suffix(symbols_[i]).empty() || is_unified_structor(symbols_[i]);
     if (count(whole_, whole_[i]) == 1 && (!is_clone || !symbols_[i].starts_with("_Z")))
       return whole_[i];
     // Each has an event of its own, also where the name is the same.
@@ -846,6 +851,29 @@ class NamesOfInstances {
 
 }  // namespace
 
+namespace {
+
+// "inlined into main() (a.c:7)", of copies that stand in several functions of several.
+std::string places_of_copies(const std::vector<FunctionInstance>& copies) {
+  constexpr size_t kMostPlaces = 3;
+  std::vector<std::string> places;
+  for (const FunctionInstance& one : copies) {
+    const std::string file(base_name(call_file(one.die)));
+    const std::optional<uint64_t> line = number_of(one.die, DW_AT_call_line);
+    std::string place = name_of(declaration_of(one.concrete)) + "()";
+    if (!file.empty() && line) place += " (" + file + ":" + std::to_string(*line) + ")";
+    if (std::find(places.begin(), places.end(), place) == places.end())
+      places.push_back(std::move(place));
+  }
+  const size_t count = places.size();
+  places.resize(std::min(count, kMostPlaces));
+  return "inlined into " + join(places, ", ") +
+         (count > kMostPlaces ? " and " + std::to_string(count - kMostPlaces) + " more places"
+                              : "");
+}
+
+}  // namespace
+
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function,
                                                          bool has_objects) {
   const size_t at = std::min(function.rfind('@'), function.size());
@@ -853,10 +881,14 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   PB_ASSIGN(std::vector<FunctionInstance> found,
             finder_.find(without_abi_tags(function.substr(0, at)), file));
   size_t copies = found.size();
+  const std::vector<FunctionInstance> all = found;
   std::erase_if(found, [](const FunctionInstance& one) { return one.is_inlined; });
   if (found.empty())
-    return user_error(EINVAL, "The function " + std::string(function) +
-                                  "() is inlined everywhere: it is never called.");
+    return user_error(ENOEXEC, "Only copies of " + std::string(function) + "() are left, " +
+                                   places_of_copies(all) +
+                                   ": it is never called. Probes reach the copies: `patchbay "
+                                   "probe`, or record -e '" +
+                                   std::string(function) + " $params'.");
   const size_t called = found.size();
   std::erase_if(found, is_assembler);
   if (found.empty())
@@ -883,7 +915,8 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const NamesOfInstances instances(*info_, found, std::string(function));
   const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
-  const bool is_one = are_alike && (found.size() > kMostNamesakes || !instances.has_namesakes());
+  const bool is_one = are_alike && !instances.has_unified() &&
+                      (found.size() > kMostNamesakes || !instances.has_namesakes());
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
     const std::string name = is_one ? std::string(function) : instances.of(i);
     std::string line = name + "(" + lists[i] + ")";

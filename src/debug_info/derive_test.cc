@@ -206,8 +206,14 @@ TEST_P(Derive, LinesOfFunctionEvents) {
     EXPECT_EQ(made->lines, std::vector<std::string>{expected});
     EXPECT_EQ(made->results, std::vector<std::string>{result});
   }
-  EXPECT_EQ(probes_->function_events("twice").error().message(),
-            "The function twice() is inlined everywhere: it is never called.");
+  const std::string said = probes_->function_events("twice").error().message();
+  EXPECT_TRUE(
+      said.starts_with("Only copies of twice() are left, inlined into calls() (values.c:311)"))
+      << said;
+  EXPECT_TRUE(
+      said.ends_with(": it is never called. Probes reach the copies: `patchbay probe`, or "
+                     "record -e 'twice $params'."))
+      << said;
 }
 
 // Of many functions the lines are those of each alone, but for what is said of inlined copies.

@@ -76,8 +76,10 @@ Dwarf_Die declaration_of(Dwarf_Die die) {
   return die;
 }
 
-std::string declaration_file(Dwarf_Die die) {
-  std::optional<Dwarf_Attribute> attribute = attribute_of(die, DW_AT_decl_file);
+namespace {
+
+std::string file_of_attribute(Dwarf_Die die, unsigned name) {
+  std::optional<Dwarf_Attribute> attribute = attribute_of(die, name);
   Dwarf_Word index = 0;
   Dwarf_Die unit;
   Dwarf_Half version = 0;
@@ -91,6 +93,11 @@ std::string declaration_file(Dwarf_Die die) {
   const char* file = index < count ? ::dwarf_filesrc(files, index, nullptr, nullptr) : nullptr;
   return file ? file : "";
 }
+
+}  // namespace
+
+std::string declaration_file(Dwarf_Die die) { return file_of_attribute(die, DW_AT_decl_file); }
+std::string call_file(Dwarf_Die die) { return file_of_attribute(die, DW_AT_call_file); }
 
 bool same_entry(Dwarf_Die a, Dwarf_Die b) { return a.addr == b.addr; }
 

@@ -30,6 +30,8 @@ Dwarf_Die declaration_of(Dwarf_Die die);
 // The source file that declares it; empty when it is not known. (libdw 0.188 takes file 0 of
 // DWARF 5, which is clang's usual one, for none.)
 std::string declaration_file(Dwarf_Die die);
+// Of an inlined copy: the file that the call stands in.
+std::string call_file(Dwarf_Die die);
 bool same_entry(Dwarf_Die a, Dwarf_Die b);
 
 // Lowest address at which the entry's code is entered; nothing for one without code.

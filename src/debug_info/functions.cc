@@ -9,6 +9,7 @@
 
 #include "output/trace_line.h"
 #include "symbol/demangled_name.h"
+#include "symbol/structors.h"
 #include "symbol/symbol.h"
 
 namespace patchbay {
@@ -53,6 +54,20 @@ std::string linkage_name(Dwarf_Die die) {
 bool is_remainder(const DebugInfo& info, uint64_t entry) {
   const ObjectSymbol* symbol = info.symbol_at(entry, true);
   return symbol && symbol->address == entry && symbol->name.find(".part.") != std::string::npos;
+}
+
+// One construction is one call.
+void drop_ways_to_structors(const DebugInfo& info, std::vector<FunctionInstance>* found) {
+  std::vector<StructorCode> functions;
+  for (const FunctionInstance& one : *found) {
+    const ObjectSymbol* symbol = one.is_inlined ? nullptr : info.symbol_at(one.entry, true);
+    const bool is_it = symbol && symbol->address == one.entry;
+    functions.push_back({is_it ? std::string_view(symbol->name) : "", one.entry,
+                         is_it ? info.code(one.entry, symbol->size) : ""});
+  }
+  const std::vector<size_t> ways = ways_to_structors(functions, [&] { return info.plt(); });
+  for (auto way = ways.rbegin(); way != ways.rend(); ++way)
+    found->erase(found->begin() + long(*way));
 }
 
 }  // namespace
@@ -296,10 +311,11 @@ void FunctionFinder::ask(std::string_view name, std::string_view file) {
 Result<std::vector<FunctionInstance>> FunctionFinder::checked(
     std::vector<FunctionInstance> found) const {
   PB_TRY(check_one_name(&found));
-  if (found.size() > 1)
-    std::erase_if(found, [&](const FunctionInstance& one) {
-      return !one.is_inlined && is_remainder(info_, one.entry);
-    });
+  if (found.size() < 2) return found;
+  std::erase_if(found, [&](const FunctionInstance& one) {
+    return !one.is_inlined && is_remainder(info_, one.entry);
+  });
+  drop_ways_to_structors(info_, &found);
   return found;
 }
 

@@ -123,7 +123,8 @@ std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
   auto found = functions_.find(address);
   if (found == functions_.end()) return std::nullopt;
   CallArguments arguments;
-  arguments.has_result_word = is_result_word(facts_of(type_of(found->second)));
+  const bool has_result = is_result_word(facts_of(type_of(found->second)));
+  arguments.result = has_result ? ResultWord::kResult : ResultWord::kNone;
   for (const PassedParameter& parameter :
        entry_parameters(*info_, found->second, address).parameters) {
     arguments.push_back(argument_of(parameter, arguments.size() + 1));

@@ -87,7 +87,7 @@ TEST_P(Prototypes, OfFunctionsByTheirAddress) {
     const uint64_t entry = entry_of(test::die_named(*info, row.function)).value_or(0);
     const std::optional<CallArguments> arguments = (*prototypes)->at(entry);
     ASSERT_TRUE(arguments) << row.function;
-    EXPECT_EQ(arguments->has_result_word, row.has_result_word) << row.function;
+    EXPECT_EQ(arguments->result == ResultWord::kResult, row.has_result_word) << row.function;
   }
   EXPECT_FALSE((*prototypes)->at(0));
   EXPECT_FALSE((*prototypes)->at(UINT64_MAX));

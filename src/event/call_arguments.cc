@@ -21,16 +21,26 @@ void describe_value(const FunctionEventField& field, CallArgument* argument) {
   argument->show = is_signed ? Show::kSigned : Show::kUnsigned;
 }
 
+// A definition without a result says nothing: it may not be wanted.
+ResultWord result_of(const FunctionEventDef& def) {
+  if (!def.result) return ResultWord::kUnknown;
+  const FunctionEventField& field = def.result->fields[0];
+  const FunctionEventAtom* const atom = find_atom(field.atom);
+  const bool is_number = atom && !is_float(field) && !is_long_double(field) && atom->size <= 8;
+  return is_number && !def.result->struct_size ? ResultWord::kResult : ResultWord::kNone;
+}
+
 }  // namespace
 
 CallArguments call_arguments(const FunctionEventDef& def) {
   CallArguments arguments;
+  arguments.result = result_of(def);
   uint32_t integers = first_place(def).integer;
   for (const FunctionEventArg& position : def.args) {
     using Source = FunctionEventField::Source;
-    const bool is_taken_away = !position.fields.empty() &&
-                               (position.fields[0].source == Source::kMissing ||
-                                position.fields[0].source == Source::kConstant);
+    const bool is_taken_away =
+        !position.fields.empty() && (position.fields[0].source == Source::kMissing ||
+                                     position.fields[0].source == Source::kConstant);
     if (is_taken_away) {
       arguments.emplace_back().name = position.fields[0].name;
       arguments.back().show = Show::kElsewhere;

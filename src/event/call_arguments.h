@@ -31,21 +31,23 @@ struct CallArgument {
   std::array<int8_t, 2> word{-1, -1};  // which of the recorded ones; -1: none of them
 };
 
+// What a call leaves in the register of return values. kNone: no result. The function returns
+// nothing, a floating-point number, or a structure.
+enum class ResultWord : uint8_t { kUnknown, kNone, kResult };
+
 // All of a function's, in their order.
 struct CallArguments : std::vector<CallArgument> {
   using vector::vector;
-  // False: what a call leaves in the register of return values is no result. The function returns
-  // nothing, a floating-point number, or a structure.
-  bool has_result_word = true;
+  ResultWord result = ResultWord::kUnknown;
 };
 
 // By the address of a function's first byte. Null: nothing is known of it.
 using ArgumentsOf = std::function<const CallArguments*(uint64_t function)>;
 
-// Whether a recorded return value is one, as far as is known.
-inline bool has_result_word(const ArgumentsOf* arguments_of, uint64_t function) {
+// What a recorded return value is.
+inline ResultWord result_word(const ArgumentsOf* arguments_of, uint64_t function) {
   const CallArguments* known = arguments_of && *arguments_of ? (*arguments_of)(function) : nullptr;
-  return !known || known->has_result_word;
+  return known ? known->result : ResultWord::kUnknown;
 }
 
 // The prototype that a function event has written: what it follows pointers for is only a pointer.

@@ -390,7 +390,7 @@ bool ExportSource::Impl::take_exit(const ExportFormat& format, ExportThreadCalls
   if (format.retval.size == 0) return true;
   InputState& state = inputs[out->input];
   state.names.stand_at(out->thread->tid, out->ns);
-  out->call.has_retval = has_result_word(state.context.arguments_of, function);
+  out->call.has_retval = result_word(state.context.arguments_of, function) != ResultWord::kNone;
   return true;
 }
 

@@ -190,7 +190,18 @@ void GraphText::put_caller(std::string* out, const GraphEvent& entry) const {
   *out += context_->addresses->caller(entry.retaddr).full;
 }
 
-// print_graph_retval(): what looks like an errno is decimal, also as a negative int.
+bool GraphText::has_retval(const GraphEvent& exit) const {
+  return exit.has_retval && has(TraceOption::kFuncgraphRetval) &&
+         result_word(context_->arguments_of, exit.func) != ResultWord::kNone;
+}
+
+// print_graph_retval(): what looks like an errno is decimal, also as a negative int. Where nobody
+// says what the function returns, it may return nothing, and what is in the register is marked.
+void GraphText::put_retval(std::string* out, const GraphEvent& exit) const {
+  put_retval(out, exit.retval);
+  if (result_word(context_->arguments_of, exit.func) == ResultWord::kUnknown) *out += '?';
+}
+
 void GraphText::put_retval(std::string* out, uint64_t retval) const {
   uint64_t error = retval >> 31 == 1 ? uint64_t(int64_t(int32_t(uint32_t(retval)))) : retval;
   *out += " = ";
@@ -226,11 +237,11 @@ void GraphText::append_entry(std::string* out, const GraphLine& line, const Grap
     *out += '\n';
     return;
   }
-  const bool retval = exit->has_retval && has(TraceOption::kFuncgraphRetval);
+  const bool retval = has_retval(*exit);
   *out += ';';
   if (retaddr || retval) *out += " /*";
   if (retaddr) put_caller(out, entry);
-  if (retval) put_retval(out, exit->retval);
+  if (retval) put_retval(out, *exit);
   *out += retaddr || retval ? " */\n" : "\n";
 }
 
@@ -245,12 +256,12 @@ void GraphText::append_exit(std::string* out, const GraphLine& line, const Graph
   put_start(out, line);
   put_duration(out, duration_ns);
   put_indent(out, exit.depth);
-  const bool retval = exit.has_retval && has(TraceOption::kFuncgraphRetval);
+  const bool retval = has_retval(exit);
   *out += '}';
   if (retval || !is_known || has(TraceOption::kFuncgraphTail)) {
     *out += " /* ";
     *out += name_of(exit.func);
-    if (retval) put_retval(out, exit.retval);
+    if (retval) put_retval(out, exit);
     *out += " */";
   }
   *out += '\n';

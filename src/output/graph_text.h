@@ -63,6 +63,8 @@ class GraphText {
   void put_no_duration(std::string* out) const;
   void put_call(std::string* out, const GraphEvent& entry) const;
   void put_caller(std::string* out, const GraphEvent& entry) const;
+  bool has_retval(const GraphEvent& exit) const;  // and it may be a result
+  void put_retval(std::string* out, const GraphEvent& exit) const;
   void put_retval(std::string* out, uint64_t retval) const;
   const std::string& name_of(uint64_t func) const;
 

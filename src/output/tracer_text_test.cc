@@ -49,10 +49,11 @@ std::string function(uint64_t ip, int32_t pid = 7, const std::vector<uint64_t>& 
 }
 
 std::string print(Tracer tracer, const std::vector<TraceOption>& options, const Events& events,
-                  TraceText::Mode mode = TraceText::Mode::kPipe) {
+                  TraceText::Mode mode = TraceText::Mode::kPipe, const ArgumentsOf& known = {}) {
   std::vector<EventCall> calls = ftrace_events();
   AddressNames names = AddressNames::from_kallsyms(kKallsyms);
   TraceTextSources sources;
+  sources.arguments_of = known;
   sources.names = &names;
   sources.events = [&calls] {
     std::vector<const EventCall*> all;
@@ -61,8 +62,8 @@ std::string print(Tracer tracer, const std::vector<TraceOption>& options, const 
   };
   sources.comms = [] { return std::vector<abi::CommEntry>(); };
   sources.clock = [](TraceClock clock) {
-      return TraceClockConvert(clock, abi::kClockMonotonic, {});
-    };
+    return TraceClockConvert(clock, abi::kClockMonotonic, {});
+  };
   TraceArray array;
   array.tracer = tracer;
   for (TraceOption option : options) array.options.set(option, !array.options[option]);
@@ -80,54 +81,97 @@ struct GraphCase {
   Events events;
   const char* text;
 };
-void expect_graph(std::initializer_list<GraphCase> cases) {
+void expect_graph(std::initializer_list<GraphCase> cases, const ArgumentsOf& known = {}) {
   for (const GraphCase& c : cases)
-    EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events), c.text) << c.what;
+    EXPECT_EQ(print(Tracer::kFunctionGraph, c.options, c.events, TraceText::Mode::kPipe, known),
+              c.text)
+        << c.what;
+}
+
+// What function events say of the results of f() and g(); nothing of others.
+ArgumentsOf results(const char* of_f, const char* of_g) {
+  const auto arguments = [](const char* event) {
+    return call_arguments(
+        *parse_function_event(event, [](std::string_view) { return uint64_t{0}; }).def);
+  };
+  return [f = arguments(of_f), g = arguments(of_g)](uint64_t at) {
+    return at == kF ? &f : at == kG ? &g : nullptr;
+  };
 }
 
 TEST(TracerText, GraphValues) {
+  expect_graph(
+      {
+          {"a leaf's value",
+           {kFuncgraphRetval},
+           {{1, enter(kF, 0)}, {2, leave(kF, 0, 0x1f, 500)}},
+           " 0)   0.500 us    |  f(); /* = 0x1f */\n"},
+          {"an error",
+           {kFuncgraphRetval},
+           {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-22), 500)}},
+           " 0)   0.500 us    |  f(); /* = -22 */\n"},
+          {"an error as int",
+           {kFuncgraphRetval},
+           {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
+           " 0)   0.500 us    |  f(); /* = -22 */\n"},
+          {"hexadecimal on demand",
+           {kFuncgraphRetval, kFuncgraphRetvalHex},
+           {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
+           " 0)   0.500 us    |  f(); /* = 0xffffffea */\n"},
+          {"a negative number that is no error",
+           {kFuncgraphRetval},
+           {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-5000), 500)}},
+           " 0)   0.500 us    |  f(); /* = 0xffffffffffffec78 */\n"},
+          {"a closing brace's value",
+           {kFuncgraphRetval},
+           {{1, enter(kF, 0)},
+            {2, enter(kG, 1)},
+            {3, leave(kG, 1, 0, 10)},
+            {4, leave(kF, 0, 7, 20)}},
+           " 0)               |  f() {\n"
+           " 0)   0.010 us    |    g(); /* = 0x0 */\n"
+           " 0)   0.020 us    |  } /* f = 0x7 */\n"},
+          {"callers",
+           {kFuncgraphRetaddr, kFuncgraphRetval},
+           {{1, enter_from(kF, 0)},
+            {2, enter_from(kG, 1)},
+            {3, leave(kG, 1, 1, 10)},
+            {4, leave(kF, 0, 7, 20)}},
+           " 0)               |  f() { /* <-caller+0x10/0x1000 */\n"
+           " 0)   0.010 us    |    g(); /* <-caller+0x10/0x1000 = 0x1 */\n"
+           " 0)   0.020 us    |  } /* f = 0x7 */\n"},
+      },
+      results("int r = f()", "long r = g()"));
   expect_graph({
-      {"a leaf's value",
-       {kFuncgraphRetval},
-       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0x1f, 500)}},
-       " 0)   0.500 us    |  f(); /* = 0x1f */\n"},
-      {"an error",
-       {kFuncgraphRetval},
-       {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-22), 500)}},
-       " 0)   0.500 us    |  f(); /* = -22 */\n"},
-      {"an error as int",
-       {kFuncgraphRetval},
-       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
-       " 0)   0.500 us    |  f(); /* = -22 */\n"},
-      {"hexadecimal on demand",
-       {kFuncgraphRetval, kFuncgraphRetvalHex},
-       {{1, enter(kF, 0)}, {2, leave(kF, 0, 0xffffffea, 500)}},
-       " 0)   0.500 us    |  f(); /* = 0xffffffea */\n"},
-      {"a negative number that is no error",
-       {kFuncgraphRetval},
-       {{1, enter(kF, 0)}, {2, leave(kF, 0, uint64_t(-5000), 500)}},
-       " 0)   0.500 us    |  f(); /* = 0xffffffffffffec78 */\n"},
-      {"a closing brace's value",
-       {kFuncgraphRetval},
-       {{1, enter(kF, 0)}, {2, enter(kG, 1)}, {3, leave(kG, 1, 0, 10)}, {4, leave(kF, 0, 7, 20)}},
-       " 0)               |  f() {\n"
-       " 0)   0.010 us    |    g(); /* = 0x0 */\n"
-       " 0)   0.020 us    |  } /* f = 0x7 */\n"},
-      {"callers",
-       {kFuncgraphRetaddr, kFuncgraphRetval},
-       {{1, enter_from(kF, 0)},
-        {2, enter_from(kG, 1)},
-        {3, leave(kG, 1, 1, 10)},
-        {4, leave(kF, 0, 7, 20)}},
-       " 0)               |  f() { /* <-caller+0x10/0x1000 */\n"
-       " 0)   0.010 us    |    g(); /* <-caller+0x10/0x1000 = 0x1 */\n"
-       " 0)   0.020 us    |  } /* f = 0x7 */\n"},
       {"arguments",
        {kFuncgraphArgs},
        {{1, enter(kF, 0, 7, {1, 0xff})}, {2, enter(kG, 1, 7, {3})}, {3, leave(kG, 1, 0, 10)}},
        " 0)               |  f(arg1=0x1, arg2=0xff) {\n"
        " 0)   0.010 us    |    g(arg1=0x3);\n"},
   });
+}
+
+// The register of a function that returns nothing, or something else, has no result. Where nobody
+// says so it is marked.
+TEST(TracerText, GraphValuesThatAreNone) {
+  const Events events = {{1, enter(kF, 0)},
+                         {2, enter_from(kG, 1)},
+                         {3, leave(kG, 1, uint64_t(-2), 10)},
+                         {4, leave(kF, 0, 7, 20)}};
+  const std::vector<TraceOption> options = {kFuncgraphRetaddr, kFuncgraphRetval};
+  const std::string f = " 0)               |  f() {\n",
+                    g = " 0)   0.010 us    |    g(); /* <-caller", end = " 0)   0.020 us    |  }";
+  struct Case {
+    const char *of_f, *of_g, *shown_g, *shown_f;
+  };
+  for (const Case& c : {Case{"int r = f()", "x64 r = g()", " = -2 */\n", " /* f = 0x7 */\n"},
+                        {"f()", "void = g()", " = -2? */\n", " /* f = 0x7? */\n"},
+                        {"double r = f()", "float80 r = g()", " */\n", "\n"},
+                        {"struct {long a} r = f()", "string r = g()", " = -2 */\n", "\n"}})
+    EXPECT_EQ(print(Tracer::kFunctionGraph, options, events, TraceText::Mode::kPipe,
+                    results(c.of_f, c.of_g)),
+              f + g + "+0x10/0x1000" + c.shown_g + end + c.shown_f)
+        << c.of_f << " " << c.of_g;
 }
 
 TEST(TracerText, GraphLines) {

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <exception>
 
+#include "base/own_program.h"
+
 namespace patchbay::serve {
 namespace {
 
@@ -70,12 +72,6 @@ std::string encode_error(int errno_value, std::string_view sentence) {
   Reply reply{};
   reply.error = errno_value > 0 ? errno_value : EIO;
   return encode(reply, sentence);
-}
-
-std::string own_exe() {
-  char path[4096];
-  ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-  return std::string(path, length > 0 ? size_t(length) : 0);
 }
 
 }  // namespace
@@ -200,9 +196,9 @@ Result<Session::Answer> Session::hello(const Request& request) {
   }
   Answer answer;
   answer.value = kProtocolVersion;
-  answer.text = std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_exe() : hooks_.exe) +
-                '\0' + std::to_string(::gettid()) + '\0' +
-                (hooks_.attached ? "attached" : "preloaded") + '\0';
+  answer.text =
+      std::to_string(::getpid()) + '\0' + (hooks_.exe.empty() ? own_program() : hooks_.exe) + '\0' +
+      std::to_string(::gettid()) + '\0' + (hooks_.attached ? "attached" : "preloaded") + '\0';
   return answer;
 }
 

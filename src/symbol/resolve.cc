@@ -18,6 +18,7 @@
 
 #include "base/text.h"
 #include "symbol/demangled_name.h"
+#include "symbol/structors.h"
 
 namespace patchbay {
 namespace {
@@ -137,6 +138,7 @@ class Resolver {
   bool is_tracers_own(const ElfModule& module) const;
   bool is_passed_over(const ElfModule& module) const;
   void drop_old_versions();
+  void drop_ways_to_structors();
   [[gnu::cold]] Status check_one_name() const;
   void add(ElfModule& module, const FunctionSymbol& function, std::string display);
 
@@ -172,6 +174,24 @@ bool Resolver::is_passed_over(const ElfModule& module) const {
 void Resolver::drop_old_versions() {
   auto is_old = [](const ResolvedFunction& f) { return f.symbol.is_old_version; };
   if (!std::all_of(found_.begin(), found_.end(), is_old)) std::erase_if(found_, is_old);
+}
+
+// One construction is one call.
+void Resolver::drop_ways_to_structors() {
+  if (found_.size() < 2) return;
+  std::vector<StructorCode> functions;
+  for (const ResolvedFunction& one : found_)
+    functions.push_back({one.symbol.name, one.symbol.address,
+                         one.module->original_code(one.symbol.address, one.symbol.size)});
+  const auto stubs = [&] {
+    std::vector<PltEntry> entries;
+    for (const FunctionSymbol& stub : elf(found_[0].module)->plt_entries())
+      entries.push_back({stub.address, stub.size, stub.name.substr(0, stub.name.find('@'))});
+    return entries;
+  };
+  const std::vector<size_t> ways = ways_to_structors(functions, stubs);
+  for (auto way = ways.rbegin(); way != ways.rend(); ++way)
+    found_.erase(found_.begin() + long(*way));
 }
 
 void Resolver::add(ElfModule& module, const FunctionSymbol& function, std::string display) {
@@ -366,6 +386,7 @@ Status Resolver::check_one_name() const {
 // An IFUNC stands for the implementation that its resolver chooses on this machine.
 Result<std::vector<ResolvedFunction>> Resolver::finish() {
   PB_TRY(check_one_name());
+  drop_ways_to_structors();
   std::vector<ResolvedFunction> result;
   for (ResolvedFunction& function : found_) {
     auto* module = static_cast<ElfModule*>(function.module);

@@ -13,6 +13,7 @@
 
 #include "base/file_stamp.h"
 #include "base/loaded_objects.h"
+#include "base/own_program.h"
 #include "base/release.h"
 #include "base/text.h"
 #include "symbol/resolve.h"
@@ -295,6 +296,7 @@ std::shared_ptr<ElfModule> SelfSymbolTable::module_for(ModuleIdentity identity,
   for (const MappedFile& file : *files) {
     if (identity.start >= file.start && identity.start < file.end) identity.path = file.path;
   }
+  if (identity.path.empty() && identity.is_executable) identity.path = own_program();
   const FileStamp stamp = identity.build_id.empty() ? stamp_of(identity.path) : FileStamp{};
   ever_loaded_.push_back({std::make_shared<ElfModule>(std::move(identity)), stamp});
   return ever_loaded_.back().module;

@@ -124,7 +124,15 @@ if command -v gcc >/dev/null; then
   mkdir -p box/proc box/old "box$work"
   cat >inside.c <<'EOS'
 #include <unistd.h>
-__attribute__((noinline)) int step(int n) { return n + getppid(); }
+#if __has_include(<sys/sdt.h>)
+#include <sys/sdt.h>
+#else
+#define DTRACE_PROBE1(provider, name, a) (void)(a)
+#endif
+__attribute__((noinline)) int step(int n) {
+  DTRACE_PROBE1(boxed, stepped, n);
+  return n + getppid();
+}
 __attribute__((noinline)) int work(int n, const char* tag) {
   return step(n * 2) + tag[0];
 }
@@ -166,6 +174,27 @@ EOS
   record_box g.dat -t function_graph -O funcgraph-args -l work -l step
   end_recording
   has "arguments of its calls" "$("$patchbay" replay -i g.dat)" 'work\(n=7, tag=0x'
+  has "its flame graph" "$("$patchbay" export --to folded -i g.dat -o -)" '^work;step [0-9]+$'
+  "$patchbay" view -i g.dat -o g.html >out 2>err
+  same "its page" 0 $?
+  if [[ -e /usr/include/sys/sdt.h ]]; then
+    record_box u.dat -e sdt_boxed:stepped
+    end_recording
+    has "its USDT probes" "$("$patchbay" report u.dat)" ': stepped: .*arg1=(0x)?e'
+  fi
+  for what in "calls -e work" "latency work" "hist work keys=n" "top -l work"; do
+    # shellcheck disable=SC2086  # several words
+    "$patchbay" $what -p "$boxed" -o measured 2>said &
+    measurer=$!
+    started $measurer
+    is_placed() { "$patchbay" cat "$boxed" debug/call_sites 2>/dev/null | grep -q ' work '; }
+    wait_for 60 is_placed || fail "$what does not begin: $(cat said)"
+    call || fail "no answer from the box"
+    kill -INT $measurer
+    wait $measurer
+    same "$what" 0 $?
+  done
+  "$patchbay" detach "$boxed" >out 2>err
   record_box e.dat -t function_graph -l work -l step
   rm "box$work/boxed"
   kill -9 "$boxed"
@@ -173,6 +202,32 @@ EOS
   has "its names, when it is gone" "$("$patchbay" replay -i e.dat)" ' \| +step\(\);$'
 else
   echo "SKIPPED: container.sh: gcc is not installed: debug information was not tested"
+fi
+
+# --- a root without /proc: nobody but the kernel's note says which program it is
+if command -v gcc >/dev/null; then
+  gcc -g -O1 -fno-ipa-cp inside.c -o "box$work/rooted" || fail "gcc"
+  umount box/proc 2>/dev/null
+  mkfifo to_root from_root
+  chroot box "$work/rooted" <to_root >from_root 2>err &
+  rooted=$!
+  started $rooted
+  exec 3>to_root 4<from_root
+  is_rooted() { [[ $(readlink "/proc/$rooted/exe") == "$work/box$work/rooted" ]]; }
+  wait_for 30 is_rooted || fail "it is not in its root: $(cat err)"
+  "$patchbay" record -o n.dat -p "$rooted" -e work -t function -l step 2>said &
+  recorder=$!
+  started $recorder
+  wait_for 60 grep -q "Ctrl-C ends" said || fail "it does not begin: $(cat said)"
+  echo -n x >&3 && read -r -n 1 -t 30 <&4 || fail "no answer from the root"
+  kill -INT $recorder
+  wait $recorder
+  same "record in a root without /proc" 0 $?
+  has "its function, types and caller" "$("$patchbay" report n.dat)" 'main->work\(n=7, tag=hey\)'
+  has "its tracer" "$("$patchbay" report n.dat)" ' step <-work$'
+  exec 3>&- 4<&-
+  wait $rooted
+  same "it has ended well" 0 $?
 fi
 
 # --- a container by its control group

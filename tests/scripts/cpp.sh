@@ -30,6 +30,61 @@ same "and only that" 100 "$(events_of "$work/u.dat" | wc -l)"
 same "by its mangled name" 10 "$(events_of "$work/v.dat" | wc -l)"
 has "a double" "$(events_of "$work/v.dat")" 'radius=90(\.0*)?\)'
 
+# Several functions of one constructor call each other (g++ -Os: C1 and C2 go to C4; clang: C1 goes
+# to C2, D0 to D1): each object is recorded once, with what it was given.
+cat >"$work/made.h" <<'EOC'
+#include <sstream>
+struct Root { int v; Root(int x) : v(x) {} virtual ~Root() {} };
+struct Part : virtual Root {
+  Part(int n, const char *name);
+  virtual ~Part();
+  int n;
+  const char *name;
+};
+struct Whole : Part { Whole(int n) : Root(n), Part(n + 1, "part") {} };
+struct Log : std::ostringstream { Log(int n, const char *tag); ~Log(); int n; };
+struct Plain { Plain(long n); virtual ~Plain(); long n; };
+EOC
+cat >"$work/made.cc" <<'EOC'
+#include "made.h"
+int places[1000];
+Part::Part(int n, const char *name) : Root(n), n(n), name(name) { for (int &p : places) p += n; }
+Part::~Part() { for (int &p : places) p -= n * n; }
+Log::Log(int n, const char *tag) : n(n) { *this << tag; }
+Log::~Log() { places[n]++; }
+Plain::Plain(long n) : n(n) { places[n]++; }
+Plain::~Plain() { for (int &p : places) p -= n; }
+EOC
+cat >"$work/makes.cc" <<'EOC'
+#include "made.h"
+int main() {
+  Part one(1, "one"); Whole whole(5); Log log(3, "tag"); Plain plain(4);
+  delete new Part(7, "seven");
+  delete new Plain(8);
+}
+EOC
+made="Log::Log 3 tag,Part::Part 1 one,Part::Part 6 part,Part::Part 7 seven"
+made+=",Plain::Plain 4,Plain::Plain 8"
+gone="Log::~Log,Part::~Part,Part::~Part,Part::~Part,Plain::~Plain,Plain::~Plain"
+for how in g++:-Os g++:-O2:-fdeclone-ctor-dtor g++:-O0 clang++:-O0 clang++:-O2; do
+  command -v "${how%%:*}" >/dev/null || continue
+  (cd "$work" && ${how//:/ } -g -fPIC -shared -o libmade.so made.cc &&
+    ${how//:/ } -g -o makes makes.cc made.cc &&
+    ${how//:/ } -g -o makes_so makes.cc -L. -lmade -Wl,-rpath,"$work") ||
+    fail "${how//:/ } builds it"
+  for program in makes makes_so; do
+    "$patchbay" record -q -o "$work/m.dat" -e Part::Part -e Log::Log -e Plain::Plain \
+      -- "$work/$program" 2>"$work/err"
+    given='s/.*->([A-Z][a-z]+::[A-Za-z]+)\(this=.* n=([0-9]+)((, [a-z]+=([a-z]+))?)\).*/\1 \2 \5/'
+    same "$program of ${how//:/ }, made" "$made" \
+      "$(events_of "$work/m.dat" | sed -E "$given; s/ $//" | sort | paste -sd,)"
+    "$patchbay" record -q -o "$work/m.dat" -e Part::~Part -e Log::~Log -e Plain::~Plain \
+      -- "$work/$program" 2>"$work/err"
+    same "$program of ${how//:/ }, gone" "$gone" \
+      "$(events_of "$work/m.dat" | sed -E 's/.*->([^(]*)\(.*/\1/' | sort | paste -sd,)"
+  done
+done
+
 # The tracer has a C++ runtime of its own; a plain name means the program's.
 throws=$("$patchbay" record -o "$work/w.dat" -e 'libstdc++:__cxa_throw(x64 o)' \
   -- "$examples/cpp_shapes" 2>&1 >/dev/null && events_of "$work/w.dat" | wc -l)

@@ -95,6 +95,23 @@ has "what has no name" "$rest" '^beta\(bits=0x0, arg2=0x[0-9a-f]+, small=-?[0-9]
 has "no prototype" "$rest" '^gamma_one\(arg1=0x0, arg2=0x'
 put function_events '' -t
 has "the prototype went with its event" "$(shown)" '^alpha\(arg1=0x0, arg2=0x'
+# "f = 0x1", "f = 0x1?" of what nobody knows to be a result, "f": as the process shows it.
+returned() {
+  "$patchbay" cat $pid trace |
+    sed -nE 's/.*\|  (alpha|beta|gamma_one)\(.*\);( \/\*( = [^ ]*) \*\/)?$/\1\3/p'
+}
+put function_events 'int r = alpha(int number)'
+put function_events 'double r = beta()'
+put options/funcgraph-retval 1
+put current_tracer function_graph
+call alpha 1
+call beta
+call gamma_one
+same "function_graph: results, as far as they are known" "alpha = ,beta,gamma_one = ?" \
+  "$(returned | sed -E 's/0x[0-9a-f]+|-[0-9]+//' | sort -u | paste -sd,)"
+put current_tracer nop
+put options/funcgraph-retval 0
+put function_events '' -t
 put function_events 'alpha(string text)'
 put options/funcgraph-args 1
 put current_tracer function_graph

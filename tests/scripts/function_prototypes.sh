@@ -171,6 +171,17 @@ refused() {
 refused "no event and no function 'mysteri'" -e mysteri
 refused "means [0-9]+ functions, and at most 1000" -e '*'
 refused "not loaded libnowhere, and no file of it .*: -e libnowhere:FUNC" -e 'libnowhere:sq*'
+cat >copies.c <<'C'
+static inline int twice(int n) { return n * 2; }
+int main(int argc, char **argv) { return twice(argc + 3) - 8; }
+C
+gcc -g -O2 -o copies copies.c
+for what in "record -q -o t.dat -e twice" "calls -e twice" "latency twice"; do
+  # shellcheck disable=SC2086  # several words
+  "$patchbay" $what -- ./copies >out 2>err && fail "$what is taken"
+  has "$what: only copies are left" "$(cat err)" \
+    "Only copies of twice\(\) are left, inlined into main\(\) \(copies.c:2\): .*'twice \\\$params'"
+done
 cat >late.c <<'C'
 #include <dlfcn.h>
 int main(void) {
