@@ -6,6 +6,19 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/patchbay)
 
+# All that is installed. What was never built is built now: `cmake --install` fails otherwise where
+# somebody has built tool and agent alone.
+add_custom_target(installed DEPENDS patchbay patchbay_agent)
+install(CODE "
+  foreach(file IN ITEMS \"$<TARGET_FILE:patchbay>\" \"$<TARGET_FILE:patchbay_agent>\"
+      \"$<JOIN:$<TARGET_PROPERTY:installed,PB_FILES>,\" \">\")
+    if(NOT EXISTS \"\${file}\")
+      execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\"
+        --target installed COMMAND_ERROR_IS_FATAL ANY)
+      break()
+    endif()
+  endforeach()" ALL_COMPONENTS)
+
 set_target_properties(patchbay_agent PROPERTIES EXPORT_NAME agent)
 target_include_directories(patchbay_agent INTERFACE
   $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -14,6 +27,12 @@ add_library(patchbay::agent ALIAS patchbay_agent)
 install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
 install(TARGETS patchbay_agent EXPORT patchbayTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT dev)
+# The tarball has the tool that needs no libraries (tools/package).
+install(CODE "
+  if(DEFINED ENV{PATCHBAY_INSTALLED_TOOL})
+    file(COPY_FILE \"\$ENV{PATCHBAY_INSTALLED_TOOL}\"
+      \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/patchbay\")
+  endif()" COMPONENT tools)
 install(CODE "
   set(objcopy \"${CMAKE_OBJCOPY}\")
   set(stripped \"${CMAKE_INSTALL_BINDIR}/patchbay\"
@@ -117,6 +136,12 @@ if(NOT PATCHBAY_SANITIZE)
   install(FILES ${completions}/patchbay.fish COMPONENT tools
     DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
+
+add_dependencies(installed man_pages)
+if(TARGET completions)
+  add_dependencies(installed completions)
+endif()
+set_property(TARGET installed PROPERTY PB_FILES ${man_pages} ${completion_files})
 
 add_custom_target(uninstall COMMENT "Removes what the last cmake --install has installed"
   COMMAND ${CMAKE_COMMAND} -D manifest=${CMAKE_BINARY_DIR}/install_manifest.txt

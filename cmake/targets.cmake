@@ -6,7 +6,7 @@ find_package(Threads REQUIRED)
 find_package(zydis REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, never the agent's
-pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)  # too
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)  # too
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)  # too: exports
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)     # too
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # too
@@ -19,6 +19,12 @@ include(cmake/precompiled.cmake)
 include(cmake/unity.cmake)
 include(cmake/asm_offsets.cmake)
 include(cmake/zydis.cmake)
+include(cmake/portable.cmake)
+pb_library(pb_fuse FUSE3)
+pb_library(pb_libdw LIBDW)
+pb_library(pb_zstd ZSTD)
+pb_library(pb_zlib ZLIB)
+pb_library(pb_sqlite SQLITE)
 
 add_library(pb_options INTERFACE)
 target_include_directories(pb_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -95,7 +101,8 @@ add_library(patchbay_agent SHARED ${agent_sources})
 set_target_properties(patchbay_agent PROPERTIES
   OUTPUT_NAME patchbay VERSION ${PROJECT_VERSION} SOVERSION 0 PB_ENCLOSES_ZYDIS ON)
 target_link_libraries(patchbay_agent PRIVATE pb_core pb_hot)
-pb_enclose_zydis(patchbay_agent)
+pb_enclose_zydis(patchbay_agent ZydisDecoderInit ZydisDecoderDecodeInstruction
+  ZydisDecoderDecodeOperands)
 if(NOT PATCHBAY_SANITIZE)
   include(cmake/start_order.cmake)
   pb_order_start(patchbay_agent)
@@ -141,7 +148,7 @@ set_property(TARGET patchbay_agent APPEND PROPERTY
 file(GLOB debug_info_sources CONFIGURE_DEPENDS src/debug_info/*.cc)
 list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
-target_link_libraries(pb_debug_info PUBLIC pb_core PkgConfig::LIBDW PkgConfig::ZSTD elf)
+target_link_libraries(pb_debug_info PUBLIC pb_core pb_libdw pb_zstd)
 pb_precompile(pb_debug_info)
 pb_unity(pb_debug_info)
 
@@ -149,7 +156,7 @@ pb_unity(pb_debug_info)
 file(GLOB_RECURSE export_sources CONFIGURE_DEPENDS src/export/*.cc)
 list(FILTER export_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_export STATIC ${export_sources})
-target_link_libraries(pb_export PUBLIC pb_core PkgConfig::ZSTD PkgConfig::ZLIB PkgConfig::SQLITE)
+target_link_libraries(pb_export PUBLIC pb_core pb_zstd pb_zlib pb_sqlite)
 pb_precompile(pb_export)
 pb_unity(pb_export)
 
@@ -179,7 +186,8 @@ file(GLOB_RECURSE tool_sources CONFIGURE_DEPENDS cmd/*.cc)
 file(GLOB prototype_files CONFIGURE_DEPENDS share/prototypes/*.h)
 file(COPY ${prototype_files} DESTINATION ${CMAKE_BINARY_DIR}/share/patchbay/prototypes)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${prototype_files})
-list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$")
+list(FILTER tool_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$|/main\\.cc$|/portable_")
+configure_file(cmake/install_paths.h.in ${CMAKE_BINARY_DIR}/generated/install_paths.h @ONLY)
 # The files of the page of `patchbay view` are in the tool.
 file(GLOB page_files CONFIGURE_DEPENDS cmd/view/page/*)
 set_source_files_properties(cmd/view/page_files.S PROPERTIES OBJECT_DEPENDS "${page_files}")
@@ -191,8 +199,9 @@ add_library(pb_reading OBJECT ${reading_sources} cmd/view/page_files.S)
 add_library(pb_tool STATIC ${tool_sources} $<TARGET_OBJECTS:pb_reading>)  # its tests link it too
 foreach(target IN ITEMS pb_reading pb_tool)
   target_link_libraries(${target} PUBLIC pb_core pb_debug_info pb_export pb_ship pb_attach
-    PkgConfig::FUSE3)
-  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+    pb_fuse)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}
+    ${CMAKE_BINARY_DIR}/generated)
 endforeach()
 target_compile_options(pb_tool PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 pb_precompile(pb_tool)
@@ -201,6 +210,7 @@ pb_unity(pb_tool)
 pb_unity(pb_reading)
 add_executable(patchbay cmd/main.cc)
 target_link_libraries(patchbay PRIVATE pb_tool)
+pb_portable_tool()
 
 # --- what fuzzers are led by: the branches that an input takes, of all that they link
 if(PATCHBAY_FUZZ)

@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -112,7 +113,7 @@ void make_paths_absolute(Options* options) {
 // A daemon keeps nothing of the shell that has started it. Otherwise the reader of an inherited
 // pipe would never see its end. This is called before we open anything.
 void close_inherited_descriptors() {
-  if (::close_range(3, ~0u, 0) == 0) return;
+  if (::syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
   for (int fd = 3; fd < 65536; fd++) ::close(fd);  // old kernels
 }
 

@@ -16,12 +16,9 @@
 
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "install_paths.h"
 #include "symbol/elf_image.h"
 #include "symbol/go_program.h"
-
-#ifndef PATCHBAY_INSTALLED_AGENT
-#define PATCHBAY_INSTALLED_AGENT "/usr/local/lib/libpatchbay.so"
-#endif
 
 namespace patchbay::cmd {
 namespace {
@@ -29,6 +26,7 @@ namespace {
 constexpr int kMaxInterpreters = 4;  // as the kernel (fs/exec.c)
 constexpr size_t kMaxHead = 256;     // BINPRM_BUF_SIZE: what the kernel looks at for `#!`
 constexpr std::string_view kGlibcLinker = "ld-linux-x86-64.so.2";
+constexpr std::string_view kAgentFile = "libpatchbay.so.0";  // libpatchbay.so is for linkers only
 constexpr const char* kWhyPreload = "the agent cannot be preloaded into it";
 
 bool is_executable_file(const std::string& path) {
@@ -287,6 +285,26 @@ std::string exe_of(pid_t pid) {
   return std::string(path, length > 0 ? size_t(length) : 0);
 }
 
+Result<std::string> agent_beside(std::string_view folder_of_tool) {
+  const std::string prefix(folder_of_tool.substr(0, folder_of_tool.rfind('/')));
+  std::vector<std::string> folders;
+  for (const std::string& name : {std::string(kInstallLibdir), std::string("lib"),
+                                  std::string("lib64"), std::string("lib/x86_64-linux-gnu")}) {
+    const std::string folder = name.starts_with('/') ? name : prefix + "/" + name;
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
+  }
+  if (std::ranges::find(folders, kInstallFullLibdir) == folders.end())
+    folders.emplace_back(kInstallFullLibdir);
+  for (const std::string& folder : folders) {
+    const std::string path = folder + "/" + std::string(kAgentFile);
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return user_error(ENOENT, "The agent " + std::string(kAgentFile) + " is in none of " +
+                                join(folders, ", ") +
+                                "; install it there (the package libpatchbay0 has it), or set "
+                                "PATCHBAY_AGENT to its path.");
+}
+
 Result<std::string> find_agent() {
   if (const char* chosen = std::getenv("PATCHBAY_AGENT"); chosen && *chosen) {
     char real[PATH_MAX];
@@ -295,16 +313,13 @@ Result<std::string> find_agent() {
     return std::string(real);
   }
   char tool[PATH_MAX];
-  ssize_t length = ::readlink("/proc/self/exe", tool, sizeof tool);
-  std::string directory(tool, length > 0 ? size_t(length) : 0);
-  directory.resize(std::min(directory.rfind('/'), directory.size()));
-  directory.resize(std::min(directory.rfind('/'), directory.size()));
-  for (const std::string& path :
-       {directory + "/lib/libpatchbay.so", std::string(PATCHBAY_INSTALLED_AGENT)}) {
-    if (::access(path.c_str(), R_OK) == 0) return path;
-  }
-  return user_error(ENOENT, "The agent libpatchbay.so is neither in " + directory + "/lib nor at " +
-                                PATCHBAY_INSTALLED_AGENT + "; set PATCHBAY_AGENT to its path.");
+  const ssize_t length = ::readlink("/proc/self/exe", tool, sizeof tool);
+  if (length <= 0)
+    return user_error(errno,
+                      "This command does not know where its own file lies, since /proc is not "
+                      "mounted here; mount it: mount -t proc proc /proc");
+  const std::string_view file(tool, size_t(length));
+  return agent_beside(file.substr(0, file.rfind('/')));
 }
 
 }  // namespace patchbay::cmd

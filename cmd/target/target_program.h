@@ -58,8 +58,10 @@ std::vector<std::string> without_env(const std::string& path, std::vector<std::s
 // An ELF file as one module at its own addresses.
 Result<RecordedModule> module_of_file(const std::string& path);
 
-// The agent's libpatchbay.so: $PATCHBAY_AGENT, else beside the tool (../lib), else where it is
-// installed. ENOENT with a sentence.
+// The agent's libpatchbay.so.0 in a library folder beside that of the tool (../lib, ../lib64 and
+// their like), else where this build installs it. ENOENT with a sentence.
+Result<std::string> agent_beside(std::string_view folder_of_tool);
+// $PATCHBAY_AGENT, else the one beside this tool.
 Result<std::string> find_agent();
 
 // By its name, which a copy or an installed version has as well.

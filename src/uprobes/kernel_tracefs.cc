@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/mount.h>
 #include <sys/file.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -62,13 +64,14 @@ Error no_rights(KernelUse use, const std::string& what, int error) {
 
 // A mount that stands nowhere.
 Result<UniqueFd> mount_detached(KernelUse use) {
-  UniqueFd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
+  // Calls of Linux 5.2, which libc has since 2.36.
+  UniqueFd context(int(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context.valid() && errno == ENODEV)
     return user_error(ENODEV, "this kernel has no tracefs (CONFIG_TRACING)");
   if (!context.valid()) return no_rights(use, "mount tracefs", errno);
-  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+  if (::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
     return no_rights(use, "mount tracefs", errno);
-  UniqueFd root(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
+  UniqueFd root(int(::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, 0)));
   if (!root.valid()) return no_rights(use, "mount tracefs", errno);
   return root;
 }

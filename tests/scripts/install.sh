@@ -5,6 +5,8 @@
 . "$(dirname "$0")/common.bash"
 need cmake ninja g++
 
+# What nobody has built yet, for tools/demo builds tool and agent alone, is built by that.
+rm -f "$build/man/patchbay-attach.1"
 check "install" cmake --install "$build" --prefix "$work/usr" >"$work/install.log" 2>&1
 for file in bin/patchbay share/doc/patchbay/LICENSE share/bash-completion/completions/patchbay \
   share/zsh/site-functions/_patchbay share/fish/vendor_completions.d/patchbay.fish; do

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tools/package: what it makes has no complaint of lintian, is installed, works and is purged in a
-# root directory of its own, which is as before then. The tarball runs from any folder.
+# root directory of its own, which is as before then. The tarball runs from any folder, with an old
+# libc and no other library. (tests/platforms/packages installs into a system that has nothing.)
 . "$(dirname "$0")/common.bash"
 need dpkg-deb lintian cmake dh unshare
 top=$(cd "$here/../.." && pwd)
@@ -27,6 +28,23 @@ mv "$work"/anywhere/* "$work/moved"
 "$work/moved/bin/patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- env true \
   >"$work/record.log" 2>&1
 has "the tarball's tool records" "$(cat "$work/record.log")" 'record: [1-9][0-9]* events'
+same "the tarball's tool needs libc alone" "" "$(readelf -d "$work/moved/bin/patchbay" |
+  sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' | grep -vE '^(lib(c|m|dl)\.so|libpthread\.so|ld-linux)')"
+for file in bin/patchbay lib/libpatchbay.so.0; do
+  same "$file needs no libc newer than 2.28" "GLIBC_2.28" "$(nm -D "$work/moved/$file" |
+    grep -o 'GLIBC_2[.0-9]*' | LC_ALL=C sort -uV | tail -n 1)"
+done
+check "the licences of what is in it are there" test -s \
+  "$work/moved/share/doc/patchbay/libraries/libdw-dev.txt"
+for folder in lib64 lib/x86_64-linux-gnu; do
+  mkdir -p "$work/other/$folder" "$work/other/bin"
+  cp "$work/moved/bin/patchbay" "$work/other/bin/"
+  cp "$work"/moved/lib/libpatchbay.so.0 "$work/other/$folder/"
+  "$work/other/bin/patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- env true \
+    >"$work/record.log" 2>&1
+  has "it finds its agent in $folder" "$(cat "$work/record.log")" 'record: [1-9][0-9]* events'
+  rm -rf "$work/other"
+done
 
 # --- a root directory of its own: this one, with what is written elsewhere
 
@@ -37,7 +55,8 @@ cd /
 # Where packages put their files: others may be building elsewhere, which is seen here.
 ours() { find /etc /opt /usr /var -xdev -name '*patchbay*' 2>/dev/null | sort; }
 ours >/tmp/before
-dpkg -i /tmp/out/*.deb || exit 1
+# A user of the tool has no headers, and the tool does not need them.
+dpkg -i /tmp/out/patchbay_*.deb /tmp/out/libpatchbay0_*.deb || exit 1
 echo "version: $(/usr/bin/patchbay --version)"
 mkdir -m 700 /tmp/run
 export PATCHBAY_DIR=/tmp/run
@@ -48,6 +67,7 @@ sleep 100 &
 /usr/bin/patchbay attach $! && echo "attached: yes"
 kill %1
 test -s /usr/share/man/man1/patchbay-record.1.gz && echo "page: yes"
+dpkg -i /tmp/out/*.deb || exit 1
 printf '#include <patchbay/patchbay.h>\nint main(void) { return 0; }\n' >/tmp/plain.c
 # shellcheck disable=SC2046  # words
 cc /tmp/plain.c -o /tmp/plain $(pkg-config --cflags --libs patchbay) && /tmp/plain &&
