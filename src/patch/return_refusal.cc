@@ -85,7 +85,7 @@ constexpr NamedRefusal kNames[] = {
     {"_start", kNoCall},
 };
 
-const char* refusal_by_name(std::string_view name) {
+const char* refusal_of(std::string_view name) {
   name = name.substr(0, name.find('@'));
   for (const NamedRefusal& entry : kNames) {
     const bool is_prefix = entry.name.back() == '*';
@@ -137,8 +137,11 @@ Operands operands_of(const ZydisDecodedInstruction& z) {
 
 class ReturnWordScan {
  public:
-  explicit ReturnWordScan(std::string_view code)
-      : code_(code.substr(0, kMaxBytes)), depth_at_(code_.size(), kUnknown) {}
+  ReturnWordScan(std::string_view code, std::vector<TailJump>* tail_jumps)
+      : size_(int64_t(code.size())),
+        code_(code.substr(0, kMaxBytes)),
+        depth_at_(code_.size(), kUnknown),
+        tail_jumps_(tail_jumps) {}
 
   const char* run() {
     size_t at = 0;
@@ -189,9 +192,22 @@ class ReturnWordScan {
         break;
     }
     if (z.raw.imm[0].is_relative) return branch(z, at);
+    if (z.mnemonic == ZYDIS_MNEMONIC_JMP && is_by_ip(z)) note_tail_jump(z, at, true);
     if (z.mnemonic == ZYDIS_MNEMONIC_JMP || z.mnemonic == ZYDIS_MNEMONIC_UD2) depth_ = kUnknown;
     if (operands.may_write_rsp) follow_rsp(context, z);
     return nullptr;
+  }
+
+  static bool is_by_ip(const ZydisDecodedInstruction& z) {
+    return (z.attributes & ZYDIS_ATTRIB_HAS_MODRM) && z.raw.modrm.mod == 0 && z.raw.modrm.rm == 5;
+  }
+
+  void note_tail_jump(const ZydisDecodedInstruction& z, size_t at, bool through_memory) {
+    if (!tail_jumps_ || (known(depth_) && depth_ != 0)) return;
+    const int64_t distance = through_memory ? z.raw.disp.value : z.raw.imm[0].value.s;
+    const int64_t target = static_cast<int64_t>(at) + z.length + distance;
+    if (through_memory || target < 0 || target >= size_)
+      tail_jumps_->push_back({target, through_memory});
   }
 
   // lock orq $0, (%rsp): a memory barrier, which happens to name that word.
@@ -231,6 +247,7 @@ class ReturnWordScan {
     if (target > static_cast<int64_t>(at) && target < static_cast<int64_t>(code_.size()) &&
         known(depth_) && !known(depth_at_[target]))
       depth_at_[target] = depth_ + (is_call ? 8 : 0);
+    if (!is_call) note_tail_jump(z, at, false);
     if (z.mnemonic == ZYDIS_MNEMONIC_JMP) depth_ = kUnknown;
     return nullptr;
   }
@@ -276,18 +293,23 @@ class ReturnWordScan {
     }
   }
 
+  int64_t size_;  // of the function
   std::string_view code_;
   std::vector<int32_t> depth_at_;  // at the targets of forward branches
   int32_t depth_ = 0;
   int32_t frame_ = kUnknown;  // the same for the frame pointer
+  std::vector<TailJump>* tail_jumps_;
 };
 
 }  // namespace
 
-const char* return_hook_refusal(const FunctionSymbol& function, std::string_view code) {
+const char* return_refusal_by_name(std::string_view name) { return refusal_of(name); }
+
+const char* return_hook_refusal(const FunctionSymbol& function, std::string_view code,
+                                std::vector<TailJump>* tail_jumps) {
   if (has_shadow_stack()) return "the process runs with a hardware shadow stack";
-  if (const char* reason = refusal_by_name(function.name)) return reason;
-  return ReturnWordScan(code).run();
+  if (const char* reason = refusal_of(function.name)) return reason;
+  return ReturnWordScan(code, tail_jumps).run();
 }
 
 }  // namespace patchbay

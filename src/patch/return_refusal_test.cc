@@ -76,6 +76,34 @@ CODE(large_frame, "sub $0x12345, %rsp; mov 0x12345(%rsp), %rcx; ret")
 CODE(lea_moves, "lea -0x40(%rsp), %rsp; mov 0x40(%rsp), %rcx; ret")
 CODE(compared, "push %r15; cmp %rdi, 8(%rsp); pop %r15; ret")
 
+CODE(jumps_away, "sub $8, %rsp; call 1f; 1: add $8, %rsp; jmp .+0x100")
+CODE(jumps_away_if, "test %edi, %edi; je .+0x100; push %rbx; je .+0x200; pop %rbx; ret")
+CODE(jumps_through_memory, "jmp *0x100(%rip)")
+CODE(jumps_inside, "jmp 1f; nop; 1: push %rbx; jmp *0x100(%rip)")
+
+TEST(ReturnRefusal, TailCallsAreTold) {
+  const struct {
+    std::string_view code;
+    size_t count;
+    bool through_memory;
+  } rows[] = {{jumps_away_code(), 1, false},
+              {jumps_away_if_code(), 1, false},
+              {jumps_through_memory_code(), 1, true},
+              {jumps_inside_code(), 0, false}};
+  for (const auto& row : rows) {
+    std::vector<TailJump> jumps;
+    FunctionSymbol function;
+    function.name = "f";
+    EXPECT_EQ(return_hook_refusal(function, row.code, &jumps), nullptr);
+    ASSERT_EQ(jumps.size(), row.count) << &row - rows;
+    if (!row.count) continue;
+    EXPECT_EQ(jumps[0].through_memory, row.through_memory);
+    if (row.through_memory) {
+      EXPECT_EQ(jumps[0].target, 0x106);
+    }
+  }
+}
+
 TEST(ReturnRefusal, ReadsOrWritesItsReturnAddress) {
   EXPECT_NE(by_code(at_entry_code()), nullptr);
   EXPECT_NE(by_code(behind_pushes_code()), nullptr);

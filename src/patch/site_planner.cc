@@ -13,7 +13,6 @@
 #include "arch/x86_64/decoder.h"
 #include "arch/x86_64/text_memory.h"
 #include "base/text.h"
-#include "patch/return_refusal.h"
 #include "patch/shadow_stack.h"
 #include "patch/site_layout.h"
 #include "patch/site_table.h"
@@ -23,6 +22,7 @@ namespace {
 
 constexpr int kFlagsLookahead = 8;
 constexpr uint64_t kLoopScan = 1024;  // a loop around a whole function is looked for this far
+constexpr int kMostTailJumps = 8;       // one behind the other
 constexpr char kNoTrapInLibc[] =
     "int3 refused in libc: glibc runs parts of it with SIGTRAP blocked";
 
@@ -615,11 +615,46 @@ SitePlan SitePlanner::compared_with_memory(SitePlan plan) {
 
 const char* SitePlanner::return_refusal(Module& module, const FunctionSymbol& function) {
   if (stand_in_for(function.address)) return return_hook_refusal(function, {});  // by its name
+  std::vector<TailJump> tail_jumps;
+  if (const char* why = own_return_refusal(module, function, &tail_jumps)) return why;
+  return looks_behind(module, function, tail_jumps, 0) ? kTailRefusal : nullptr;
+}
+
+const char* SitePlanner::own_return_refusal(Module& module, const FunctionSymbol& function,
+                                            std::vector<TailJump>* tail_jumps) {
   const ModuleCode& code = *state_of(module).code;
   const std::string_view entry = code.code_at(function.address);
   const uint64_t size =
       function.size ? function.size : code.next_entry(function.address) - function.address;
-  return return_hook_refusal(function, entry.substr(0, size));
+  return return_hook_refusal(function, entry.substr(0, size), tail_jumps);
+}
+
+// Whether one of the functions that have the return address after this one is refused, as far as
+// the jumps say where they go.
+bool SitePlanner::looks_behind(Module& module, const FunctionSymbol& function,
+                               const std::vector<TailJump>& tail_jumps, int level) {
+  for (const TailJump& jump : tail_jumps) {
+    const uint64_t target = function.address + uint64_t(jump.target);
+    const std::string_view imported = module.imported_at(target);
+    if (!imported.empty() && return_refusal_by_name(imported)) return true;
+    if (imported.empty() && !jump.through_memory && is_refused_behind(module, target, level))
+      return true;
+  }
+  return false;
+}
+
+bool SitePlanner::is_refused_behind(Module& module, uint64_t target, int level) {
+  auto [known, is_new] = state_of(module).refused_behind.try_emplace(target, false);
+  if (!is_new || level == kMostTailJumps) return known->second;
+  const std::vector<FunctionSymbol>& all = module.functions();
+  const auto found = std::lower_bound(
+      all.begin(), all.end(), target,
+      [](const FunctionSymbol& function, uint64_t address) { return function.address < address; });
+  if (found == all.end() || found->address != target) return false;
+  std::vector<TailJump> tail_jumps;
+  const bool refused = own_return_refusal(module, *found, &tail_jumps) ||
+                       looks_behind(module, *found, tail_jumps, level + 1);
+  return state_of(module).refused_behind[target] = refused;
 }
 
 }  // namespace patchbay

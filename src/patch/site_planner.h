@@ -12,6 +12,7 @@
 #include "patch/function_body.h"
 #include "patch/module_code.h"
 #include "patch/patcher.h"
+#include "patch/return_refusal.h"
 
 namespace patchbay {
 
@@ -58,6 +59,8 @@ class SitePlanner {
     bool is_libc = false;  // libc or the dynamic linker: no int3 there
     std::string refusal;   // nothing of this module may be traced
     std::unique_ptr<FunctionBodies> bodies;
+    // By entry: whether a function that jumps there may not have its return hooked.
+    std::unordered_map<uint64_t, bool> refused_behind;
     std::vector<uint64_t> landing_pads;  // sorted
     bool landing_pads_read = false;
     bool landing_pads_known = false;
@@ -66,6 +69,11 @@ class SitePlanner {
   };
   ModuleState& state_of(Module& module);
   SitePlan plan_entry(ModuleState& state, const FunctionSymbol& function);
+  const char* own_return_refusal(Module& module, const FunctionSymbol& function,
+                                 std::vector<TailJump>* tail_jumps);
+  bool looks_behind(Module& module, const FunctionSymbol& function,
+                    const std::vector<TailJump>& tail_jumps, int level);
+  bool is_refused_behind(Module& module, uint64_t target, int level);
   // Null: [address + 1, address + 5) is entered by nothing but the instruction before it.
   const char* no_jump_at(Module& module, const FunctionBody& body, uint64_t address);
   const char* outside_of_code(Module& module, uint64_t address);

@@ -425,6 +425,18 @@ const FunctionSymbol* ElfModule::plt_entry_around(uint64_t address) {
   return address - entry.address < entry.size ? &entry : nullptr;
 }
 
+std::string_view ElfModule::imported_at(uint64_t address) {
+  if (const FunctionSymbol* stub = plt_entry_around(address)) return stub->name;
+  if (!image_) return {};
+  if (!imports_loaded_) {
+    imports_loaded_ = true;
+    for (const PltEntry& word : read_import_words(*image_))
+      imports_.emplace(word.address + identity_.bias, word.name);
+  }
+  const auto found = imports_.find(address);
+  return found == imports_.end() ? std::string_view() : found->second;
+}
+
 bool ElfModule::is_go() {
   open();
   return image_ && image_->find_section(".gopclntab");

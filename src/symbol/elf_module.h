@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/file_mapping.h"
@@ -89,6 +90,7 @@ class ElfModule final : public Module {
   // The stubs of calls into other objects: "strlen@plt". Names stay valid as long as the module.
   const std::vector<FunctionSymbol>& plt_entries();
   const FunctionSymbol* plt_entry_around(uint64_t address);
+  std::string_view imported_at(uint64_t address) override;
   // The best name of the function that starts at, or contains, an address; null when there is none.
   const FunctionSymbol* function_at(uint64_t address);
   const FunctionSymbol* function_around(uint64_t address);
@@ -127,6 +129,8 @@ class ElfModule final : public Module {
   bool plt_loaded_ = false;
   std::vector<FunctionSymbol> plt_;  // by address
   std::deque<std::string> plt_names_;
+  bool imports_loaded_ = false;
+  std::unordered_map<uint64_t, std::string> imports_;  // by the address of the word
 
   bool variables_loaded_ = false;
   std::vector<FunctionSymbol> variables_;  // by address, of one address the best name first

@@ -40,13 +40,35 @@ uint64_t word_of(Bytes stub, uint64_t address) {
   return address + at + 6 + uint64_t(int64_t{distance});
 }
 
-}  // namespace
-
-std::vector<PltEntry> read_plt(const ElfImage& image) {
-  std::vector<PltEntry> entries;
+Words read_words(const ElfImage& image) {
   Words words;
   read_relocations(image, ".rela.plt", &words);
   read_relocations(image, ".rela.dyn", &words);
+  return words;
+}
+
+void sort_by_address(std::vector<PltEntry>* entries) {
+  std::sort(entries->begin(), entries->end(),
+            [](const PltEntry& a, const PltEntry& b) { return a.address < b.address; });
+}
+
+}  // namespace
+
+std::vector<PltEntry> read_import_words(const ElfImage& image) {
+  std::vector<PltEntry> entries;
+  const ElfSymbols symbols = image.dynsym();
+  for (const auto& [address, symbol] : read_words(image)) {
+    if (symbol >= symbols.size()) continue;
+    const std::string_view name = symbols.name(symbols[symbol]);
+    if (!name.empty()) entries.push_back({address, 8, name});
+  }
+  sort_by_address(&entries);
+  return entries;
+}
+
+std::vector<PltEntry> read_plt(const ElfImage& image) {
+  std::vector<PltEntry> entries;
+  const Words words = read_words(image);
   const ElfSymbols symbols = image.dynsym();
   for (const ElfSection& section : image.sections()) {
     if (!section.name.starts_with(".plt") || !(section.flags & SHF_EXECINSTR)) continue;
@@ -65,8 +87,7 @@ std::vector<PltEntry> read_plt(const ElfImage& image) {
       if (!name.empty()) entries.push_back({section.address + at, uint32_t(size), name});
     }
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const PltEntry& a, const PltEntry& b) { return a.address < b.address; });
+  sort_by_address(&entries);
   return entries;
 }
 

@@ -18,6 +18,10 @@ struct PltEntry {
   std::string_view name;  // of the function, without @VERSION
 };
 
+// The words of all such stubs, and of calls that the compiler has made without one (-fno-plt), by
+// address.
+std::vector<PltEntry> read_import_words(const ElfImage& image);
+
 // By address. Where calls come in (.plt.sec, where there is one, not .plt behind it).
 std::vector<PltEntry> read_plt(const ElfImage& image);
 

@@ -73,6 +73,9 @@ class Module {
   // Code that walks its own stack by the return addresses it has put there, [first, second): all
   // of what the compilers of OCaml and Go make, and V8's builtins.
   virtual std::vector<std::pair<uint64_t, uint64_t>> walked_code() { return {}; }
+  // The function of another object that is called through the stub, or jumped to through the word,
+  // at this address, mostly with something behind an '@'; empty: there is none.
+  virtual std::string_view imported_at(uint64_t) { return {}; }
   // Made by Go's compiler, as its .gopclntab says.
   virtual bool is_go() { return false; }
   // Executable ranges [first, second) of run-time addresses.
