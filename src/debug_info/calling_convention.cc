@@ -18,6 +18,10 @@ bool is_transparent_union(const TypeFacts& facts) {
          members_of(facts).empty();
 }
 
+bool is_rust_reference(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kPointer && facts.die && name_of(*facts.die).starts_with('&');
+}
+
 namespace {
 
 constexpr unsigned kNrIntegers = 6, kNrVectors = 8;
@@ -231,6 +235,7 @@ class Assigner {
  private:
   bool take(const Eightbytes& eightbytes, PassedParameter* parameter);
   bool take_option(const TypeFacts& facts, PassedParameter* parameter);
+  bool split_pair(const Eightbytes& eightbytes, PassedParameter* parameter);
   bool is_not_aligned(const TypeFacts& facts) const {
     return splits_wide_ && facts.kind == TypeKind::kInteger && facts.size == 16;
   }
@@ -274,6 +279,27 @@ bool Assigner::take_option(const TypeFacts& facts, PassedParameter* parameter) {
   return true;
 }
 
+// Rust passes the two words of a pair by themselves: where one register is left, the first is in it
+// and the second on the stack. Nobody shows that.
+bool Assigner::split_pair(const Eightbytes& eightbytes, PassedParameter* parameter) {
+  const PassClass first = eightbytes.parts[0], second = eightbytes.parts[1];
+  if (eightbytes.is_memory || second == PassClass::kNone) return false;
+  const auto has_room = [&](PassClass part) {
+    return part == PassClass::kInteger ? integers_ < kNrIntegers : vectors_ < kNrVectors;
+  };
+  for (const PassClass part : {first, second}) {
+    const bool is_vector = part == PassClass::kVector;
+    unsigned& taken = is_vector ? vectors_ : integers_;
+    if (has_room(part))
+      parameter->registers.push_back({is_vector, taken++});
+    else
+      stack_ += 8;
+  }
+  if (!parameter->registers.empty()) parameter->fate = PassedParameter::Fate::kGone;
+  if (parameter->registers.empty()) parameter->stack_offset = stack_ - 16;
+  return true;
+}
+
 void Assigner::assign(PassedParameter* parameter) {
   TypeFacts facts = facts_of(parameter->type);
   Eightbytes eightbytes;
@@ -298,6 +324,8 @@ void Assigner::assign(PassedParameter* parameter) {
       eightbytes.parts[0] == PassClass::kInteger || eightbytes.parts[1] == PassClass::kInteger;
   if ((is_lost_ && has_integer) || is_all_lost_) parameter->is_known = false;
   if ((parameter->is_known && take(eightbytes, parameter)) || size == 0) return;
+  const bool is_pair = is_rust_ && facts.kind == TypeKind::kAggregate && !parameter->by_reference;
+  if (is_pair && !is_lost_ && split_pair(eightbytes, parameter)) return;
   if (is_lost_) parameter->is_known = false;
   parameter->in_memory = eightbytes.is_memory;
   const bool is_word = parameter->by_reference || is_not_aligned(facts);
@@ -430,8 +458,14 @@ PassedParameters passed_parameters(Dwarf_Die function) {
 Where place_of(const PassedParameter& parameter, bool at_return) {
   using Fate = PassedParameter::Fate;
   if (parameter.fate == Fate::kGone) return Where::nowhere(kOptimizedOut);
-  if (parameter.fate == Fate::kConstant)
-    return Where::value({LoadChain::Start::kConstant, parameter.constant, {}, 0, 64});
+  if (parameter.fate == Fate::kParts)
+    return at_return ? Where::nowhere("not known when the function has returned") : parameter.parts;
+  if (parameter.fate == Fate::kConstant) {
+    Where where;
+    where.kind = Where::Kind::kBytes;
+    where.bytes = parameter.constant;
+    return where;
+  }
   if (parameter.is_promoted)
     return Where::nowhere("a float that is passed as a double, without a prototype");
   if (!parameter.is_known) return Where::nowhere("of a type whose size is not known");

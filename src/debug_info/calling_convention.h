@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "debug_info/location.h"
+#include "debug_info/pointer_use.h"
 #include "debug_info/probe_type.h"
 
 namespace patchbay {
@@ -19,11 +20,15 @@ struct PassedParameter {
     kPassed,
     kConstant,  // it is the same at each call: `constant`
     kGone,      // nothing says where it is
+    kParts,     // parts of it are there: `parts`
   };
   Dwarf_Die die{};           // of the entry that has its name and type
   Dwarf_Die location_die{};  // of the function's own copy, which says where it is; or none
   Fate fate = Fate::kPassed;
-  uint64_t constant = 0;  // its bits
+  std::string constant;  // its bytes
+  Where parts;
+  // Of what is passed by its address, where a caller may have left out what is never read.
+  std::optional<ReadBytes> read;
   std::string name;
   std::optional<Dwarf_Die> type;
   // The registers that hold the value, in the order of its bytes. Both empty: it is on the stack.
@@ -32,10 +37,10 @@ struct PassedParameter {
     unsigned index;  // 0..5 of rdi rsi rdx rcx r8 r9; 0..7 of xmm0 …
   };
   std::vector<Register> registers;
-  uint64_t stack_offset = 0;  // from the first argument on the stack
-  bool in_memory = false;     // on the stack also where registers are free
-  bool is_known = true;       // false: the convention does not tell (damaged or foreign type)
-  bool by_reference = false;  // a class with a copy constructor: a pointer is passed
+  uint64_t stack_offset = 0;       // from the first argument on the stack
+  bool in_memory = false;          // on the stack also where registers are free
+  bool is_known = true;            // false: the convention does not tell (damaged or foreign type)
+  bool by_reference = false;       // a class with a copy constructor: a pointer is passed
   bool is_behind_pointer = false;  // a pointer is passed as well, as Fortran does
   bool is_promoted = false;        // a float of a definition without a prototype is a double
 };
@@ -48,6 +53,8 @@ struct PassedParameters {
 // A union of C that is passed as its first member is, mostly a pointer (__SOCKADDR_ARG of
 // connect()). gcc leaves out its members.
 bool is_transparent_union(const TypeFacts& facts);
+// A pointer that Rust calls `&T` or `&mut T`.
+bool is_rust_reference(const TypeFacts& facts);
 // How a value of a type is passed, by itself.
 struct PassedClass {
   bool in_memory = false;   // on the stack

@@ -37,6 +37,8 @@
 
 namespace patchbay {
 
+class CallSites;
+
 struct ObjectSymbol {
   uint64_t address = 0;
   uint64_t size = 0;
@@ -89,6 +91,8 @@ class DebugInfo {
 
   // Whether optimized code is in a unit, as far as somebody has asked (entry_parameters.cc).
   std::unordered_map<void*, bool> optimized_units;
+  // Who calls whom, as far as somebody has asked (call_sites.h).
+  std::shared_ptr<CallSites> call_sites;
 
  private:
   DebugInfo() = default;

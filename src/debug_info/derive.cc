@@ -99,7 +99,10 @@ std::vector<std::string> DerivedProbe::definitions(const std::string& as_event) 
 }
 
 SourceProbes::SourceProbes(std::unique_ptr<DebugInfo> info)
-    : info_(std::move(info)), index_(*info_), finder_(*info_, index_), result_uses_(*info_) {}
+    : info_(std::move(info)),
+      index_(*info_),
+      finder_(*info_, index_),
+      result_uses_(*info_, index_) {}
 
 // A result that no caller reads may be there no more.
 bool SourceProbes::has_lost_result(const FunctionInstance& instance) {
@@ -108,8 +111,7 @@ bool SourceProbes::has_lost_result(const FunctionInstance& instance) {
     return false;
   // Where the caller has said where it goes, it need not be said again.
   if (passed_parameters(instance.concrete).has_hidden_result) return true;
-  const bool is_vector = facts.kind == TypeKind::kFloat && facts.size <= 8;
-  return result_uses_.is_never_read(instance.concrete, instance.entry, is_vector);
+  return result_uses_.is_never_read(instance.concrete, instance.entry);
 }
 
 Result<std::unique_ptr<SourceProbes>> SourceProbes::open(const std::string& path) {
@@ -477,42 +479,23 @@ std::optional<uint64_t> text_pointer_in(const TypeFacts& facts) {
 std::string number_text(const PassedParameter& parameter, const std::string& name) {
   const TypeFacts facts = facts_of(parameter.type);
   const TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
-  const std::optional<uint64_t> text = text_pointer_in(object);
+  std::optional<uint64_t> text = text_pointer_in(object);
+  // Its caller may not have stored it.
+  if (text && parameter.read && !parameter.read->all_of(int64_t(*text), int64_t(*text) + 8))
+    text.reset();
   if (text && (parameter.by_reference || facts.is_reference))
     return "string " + name + "+" + std::to_string(*text) + "[0]+0";
   const std::string word = parameter.is_promoted ? "double" : number_word(facts);
   if (parameter.by_reference) {
-    const bool is_number = parameter.is_behind_pointer && facts.size <= 8 && !word.empty();
+    const bool is_stored =
+        !parameter.read || parameter.read->all_of(0, std::max<int64_t>(int64_t(facts.size), 1));
+    const bool is_number =
+        parameter.is_behind_pointer && is_stored && facts.size <= 8 && !word.empty();
     if (is_number && is_text_pointer(facts)) return "string " + name + "[0]+0";
     return is_number ? word + " " + name + "[0]" : "x64 " + name;
   }
   if (is_text_pointer(facts)) return "string " + name;
   return word.empty() ? "" : word + " " + name;
-}
-
-// A parameter that is the same at each call; empty: function_events has no such number.
-std::string constant_text(const PassedParameter& parameter, const std::string& name) {
-  const TypeFacts facts = facts_of(parameter.type);
-  const std::string word = number_word(facts);
-  if (word.empty() || facts.size == 0 || facts.size > 8) return "";
-  const std::string begin = word + " " + name + "=\\";
-  if (facts.kind == TypeKind::kFloat) {
-    double number = 0;
-    float narrow = 0;
-    if (facts.size == sizeof narrow) {
-      std::memcpy(&narrow, &parameter.constant, sizeof narrow);
-      number = narrow;
-    } else {
-      std::memcpy(&number, &parameter.constant, sizeof number);
-    }
-    char text[40];
-    std::snprintf(text, sizeof text, "%.17g", number);
-    return begin + text;
-  }
-  const unsigned unused = unsigned(64 - facts.size * 8);
-  if (facts.is_signed)
-    return begin + std::to_string(int64_t(parameter.constant << unused) >> unused);
-  return begin + std::to_string(parameter.constant << unused >> unused);
 }
 
 // The positions of a list, as function_events counts them: what nobody asks for is skipped.
@@ -537,20 +520,12 @@ class PositionList {
       while (!has_begun[one.is_vector] && nr_[one.is_vector] < one.index) skip(one.is_vector);
       has_begun[one.is_vector] = true;
     }
-    if (!parameter.registers.empty() || parameter.fate != PassedParameter::Fate::kPassed) return;
-    const TypeFacts facts = facts_of(parameter.type);
-    const bool is_word = parameter.by_reference || (!parameter.in_memory && facts.size <= 8);
-    if (!is_word || !parameter.is_known) return;
-    const bool is_vector = facts.kind == TypeKind::kFloat && !parameter.by_reference;
-    while (nr_[is_vector] < (is_vector ? kMaxVectorArgs : kMaxIntegerArgs)) skip(is_vector);
-    while (nr_[0] == kMaxIntegerArgs && 8 * uint64_t{*on_stack} < parameter.stack_offset &&
-           *on_stack < kMaxStackArgs) {
-      parts_.emplace_back("NULL");
-      ++*on_stack;
-    }
+    const bool is_passed = parameter.fate == PassedParameter::Fate::kPassed;
+    if (parameter.registers.empty() && is_passed && parameter.is_known)
+      go_to_stack(parameter, on_stack);
   }
   void skip(const PassedParameter& parameter) {
-    if (!reaches(parameter)) return;
+    if (parameter.registers.empty() || !reaches(parameter)) return;
     uint32_t unused = 0;
     go_to(parameter, &unused);
     for (const PassedParameter::Register& one : parameter.registers) skip(one.is_vector);
@@ -564,6 +539,26 @@ class PositionList {
   const std::vector<std::string>& parts() const { return parts_; }
 
  private:
+  // What is left free is skipped: function_events would see it there. `needed`: of each kind.
+  void go_to_stack(const PassedParameter& parameter, uint32_t* on_stack) {
+    unsigned needed[2] = {parameter.by_reference, 0};
+    const PassedClass passed = passed_class(parameter.type);
+    const uint64_t size = parameter.by_reference ? 0 : facts_of(parameter.type).size;
+    for (uint64_t i = 0; i < 2 && 8 * i < size && !passed.in_memory; i++)
+      needed[passed.is_vector[i]]++;
+    const auto fits = [&] {
+      return nr_[0] + needed[0] <= kMaxIntegerArgs && nr_[1] + needed[1] <= kMaxVectorArgs;
+    };
+    for (const bool is_vector : {false, true})
+      while (needed[is_vector] > 0 && fits()) skip(is_vector);
+    // What is aligned skips a word by itself.
+    const auto is_behind = [&] {
+      const uint64_t next = passed.is_aligned && size ? (*on_stack + 1) & ~1u : *on_stack;
+      return 8 * next < parameter.stack_offset && *on_stack < kMaxStackArgs;
+    };
+    while (is_behind() && nr_[0] < kMaxIntegerArgs) skip(false);
+    for (; is_behind(); ++*on_stack) parts_.emplace_back("NULL");
+  }
   void skip(bool is_vector) {
     parts_.emplace_back(is_vector ? "double NULL" : "NULL");
     nr_[is_vector]++;
@@ -628,6 +623,29 @@ bool has_format(const FunctionInstance& instance, const PassedParameters& passed
   return parts.back() == "string " + last && is_printf_like(instance.name, last);
 }
 
+// What is known of a structure of which parts are passed. False: it has no part that can be shown.
+bool add_parts(const PassedParameter& parameter, const std::string& name, const std::string& scope,
+               const FieldName& field_name, PositionList* list, ObjectArguments* objects) {
+  const auto as_passed = [](PassedParameter::Register reg) {
+    PassedParameter one;
+    one.registers = {reg};
+    return one;
+  };
+  std::optional<PartialFields> parts =
+      partial_fields(parameter, name, scope, field_name,
+                     [&](PassedParameter::Register reg) { return list->reaches(as_passed(reg)); });
+  if (!parts) return false;
+  uint32_t unused = 0;
+  for (PartialFields::Position& position : parts->positions) {
+    const PassedParameter one = as_passed(position.reg);
+    list->go_to(one, &unused);
+    list->add(one, std::move(position.text));
+  }
+  for (const std::string& field : parts->unknown) list->add("x64 " + field_name(field) + "=?");
+  objects->push_back(std::move(parts->argument));
+  return true;
+}
+
 // The list of a function event, without its brackets.
 std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, bool has_objects,
                             std::vector<std::string>* beyond, ObjectArguments* objects) {
@@ -647,6 +665,11 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
     const PassedParameter& parameter = passed.parameters[i];
     const std::string& name = names[i].name;
     const bool is_passed = parameter.fate == PassedParameter::Fate::kPassed;
+    const bool is_in_parts = has_objects && parameter.fate == PassedParameter::Fate::kParts;
+    if (is_in_parts && add_parts(parameter, name, scope_of(instance), field_name, &list, objects)) {
+      nr_shown++;
+      continue;
+    }
     if (!is_passed || !list.reaches(parameter)) {
       const bool is_constant = parameter.fate == PassedParameter::Fate::kConstant;
       // The compiler's own, __in_chrg or vtt: nobody has written it.
@@ -654,7 +677,8 @@ std::string parameters_text(DebugInfo& info, const FunctionInstance& instance, b
         list.skip(parameter);
         continue;
       }
-      const std::string constant = is_constant ? constant_text(parameter, name) : "";
+      const std::string constant =
+          is_constant ? constant_text(facts_of(parameter.type), parameter.constant, name) : "";
       // It takes its registers all the same, or what is behind it would not be on the stack.
       if (!is_passed) list.skip(parameter);
       list.add(constant.empty() ? "x64 " + name + "=?" : constant);
@@ -874,6 +898,20 @@ std::string places_of_copies(const std::vector<FunctionInstance>& copies) {
 
 }  // namespace
 
+bool SourceProbes::have_one_result(const std::vector<FunctionInstance>& functions) {
+  const auto text_of_result = [this](const FunctionInstance& one) -> std::string {
+    if (has_lost_result(one)) return "?";
+    const std::string word = result_word(one);
+    if (!word.empty()) return word;
+    const std::optional<WholeResult> whole = result_of(one);
+    return whole ? whole->text + whole->hidden : "";
+  };
+  if (functions.size() < 2) return true;
+  const std::string first = text_of_result(functions[0]);
+  return std::all_of(functions.begin() + 1, functions.end(),
+                     [&](const FunctionInstance& one) { return text_of_result(one) == first; });
+}
+
 Result<FunctionEventLines> SourceProbes::function_events(std::string_view function,
                                                          bool has_objects) {
   const size_t at = std::min(function.rfind('@'), function.size());
@@ -915,8 +953,9 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const NamesOfInstances instances(*info_, found, std::string(function));
   const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
-  const bool is_one = are_alike && !instances.has_unified() &&
-                      (found.size() > kMostNamesakes || !instances.has_namesakes());
+  const bool is_one =
+      are_alike && !instances.has_unified() &&
+      (found.size() > kMostNamesakes || (!instances.has_namesakes() && have_one_result(found)));
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
     const std::string name = is_one ? std::string(function) : instances.of(i);
     std::string line = name + "(" + lists[i] + ")";

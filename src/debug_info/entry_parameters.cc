@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "arch/x86_64/decoder.h"
+#include "debug_info/call_sites.h"
+#include "debug_info/pointer_use.h"
 #include "symbol/demangled_name.h"
 
 namespace patchbay {
@@ -32,7 +34,7 @@ struct Said {
     kSplit,      // its parts are in places of their own, as no convention has them
   };
   Kind kind = Kind::kNothing;
-  uint64_t constant = 0;
+  std::string constant;  // its bytes
   std::vector<std::optional<Register>> registers;
   uint64_t stack_offset = 0;
   bool is_pointer = false;  // what is there is a pointer to it
@@ -43,6 +45,7 @@ struct Said {
   // Of pieces: the register of each that is in one.
   std::vector<Register> parts;
   bool has_constant = false;
+  Where where;  // of a structure, at the entry
 };
 
 std::optional<Register> argument_register(const LoadChain& chain) {
@@ -56,11 +59,16 @@ std::optional<Register> argument_register(const LoadChain& chain) {
   return Register{false, unsigned(found - std::begin(kArgumentRegisters))};
 }
 
+bool same_register(const Register& a, const Register& b) {
+  return a.is_vector == b.is_vector && a.index == b.index;
+}
+
 Said said_of_value(const Where& where) {
   Said said;
   if (where.chain.is_constant()) {
+    const uint64_t number = where.chain.constant();
     said.kind = Said::Kind::kConstant;
-    said.constant = where.chain.constant();
+    said.constant.assign(reinterpret_cast<const char*>(&number), sizeof number);
   } else if (const auto reg = argument_register(where.chain); reg && where.first_bit == 0) {
     said.kind = Said::Kind::kRegisters;
     said.registers = {reg};
@@ -93,26 +101,35 @@ Said said_of_memory(const Where& where) {
   return said;
 }
 
-// A structure in registers: each word of 8 bytes begins with a piece. Padding has none.
+// The register that a piece shows to have its word of the structure.
+std::optional<Register> register_of_word(const Where& piece, uint64_t offset) {
+  if (piece.kind != Where::Kind::kValue || piece.first_bit != offset % 8 * 8) return std::nullopt;
+  return argument_register(piece.chain);
+}
+
+// A structure in registers, one for each word of 8 bytes. Padding has no piece.
 Said said_of_pieces(const Where& where) {
   Said said;
   said.kind = Said::Kind::kRegisters;
+  bool is_split = false;
   uint64_t offset = 0;
   for (const auto& [piece, bytes] : where.pieces) {
-    const Said part = piece.kind == Where::Kind::kValue ? said_of_value(piece) : Said();
-    if (part.kind == Said::Kind::kRegisters) said.parts.push_back(*part.registers[0]);
-    said.has_constant |= part.kind == Said::Kind::kConstant || piece.kind == Where::Kind::kBytes;
-    if (offset % 8 == 0) {
-      if (part.kind == Said::Kind::kConstant || piece.kind == Where::Kind::kBytes)
-        said.kind = Said::Kind::kSplit;
-      const bool is_known = part.kind == Said::Kind::kRegisters;
-      said.registers.push_back(is_known ? part.registers[0] : std::nullopt);
-    } else if (piece.kind == Where::Kind::kValue && piece.first_bit == 0) {
-      // The second half of a word with a register of its own.
-      said.kind = Said::Kind::kSplit;
-    }
+    const std::optional<Register> reg = register_of_word(piece, offset);
+    const bool is_constant = piece.kind == Where::Kind::kBytes ||
+                             (piece.kind == Where::Kind::kValue && piece.chain.is_constant());
+    const bool is_nowhere = piece.kind == Where::Kind::kNowhere;
+    if (piece.first_bit == 0 && piece.kind == Where::Kind::kValue)
+      if (const auto own = argument_register(piece.chain)) said.parts.push_back(*own);
+    said.has_constant |= is_constant;
+    said.registers.resize(std::max<size_t>(said.registers.size(), offset / 8 + 1));
+    std::optional<Register>& word = said.registers[offset / 8];
+    // Something of its own in a part of a word.
+    is_split |=
+        is_constant || (!reg && !is_nowhere) || (reg && word && !same_register(*reg, *word));
+    if (reg) word = reg;
     offset += bytes;
   }
+  if (is_split) said.kind = Said::Kind::kSplit;
   return said;
 }
 
@@ -133,7 +150,8 @@ bool are_members_said(const Where& where, std::optional<Dwarf_Die> type, uint64_
   for (const auto& [piece, bytes] : where.pieces) {
     const uint64_t first = std::max(begin, offset),
                    last = std::min(begin + bytes, offset + facts.size);
-    if (first < last && piece.kind != Where::Kind::kNowhere) said += last - first;
+    const bool is_gone = piece.kind == Where::Kind::kNowhere && piece.why == kOptimizedOut;
+    if (first < last && !is_gone) said += last - first;
     begin += bytes;
   }
   return said >= facts.size;
@@ -169,6 +187,7 @@ class Frame {
 
  private:
   std::optional<int64_t> depth_of_body();
+  int64_t depth_of_prologue(uint64_t at, uint64_t end) const;
 
   DebugInfo& info_;
   Dwarf_Die function_;
@@ -193,7 +212,25 @@ std::optional<int64_t> Frame::depth_of_body() {
   }
   const auto most = std::max_element(
       seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == seen.end() ? std::nullopt : std::optional(most->first);
+  return most == seen.end() ? depth_of_prologue(low, high) : most->first;
+}
+
+// The same where no call frame information says it: what the first instructions take.
+int64_t Frame::depth_of_prologue(uint64_t at, uint64_t end) const {
+  int64_t depth = kReturnAddress, most = depth;
+  while (at < end) {
+    const std::string_view code = info_.code(at, kMaxInsnLength);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
+    Insn insn;
+    DataFlow flow;
+    if (!decode_insn(bytes, code.size(), at, &insn) || insn.kind == InsnKind::kIndirectCall ||
+        insn.ends_flow() || insn.is_direct_branch() || !decode_data_flow(bytes, code.size(), &flow))
+      break;
+    if (flow.copied_to == kRspNumber && flow.copied_from == kRspNumber) depth -= flow.added;
+    most = std::max(most, depth);
+    at += insn.length;
+  }
+  return most;
 }
 
 // A location for the whole function that speaks of its frame.
@@ -252,8 +289,15 @@ Said said_by(const Where& where, const PassedParameter& parameter) {
     return said;
   }
   switch (where.kind) {
-    case Where::Kind::kValue:
-      return said_of_value(where);
+    case Where::Kind::kValue: {
+      Said said = said_of_value(where);
+      const TypeFacts facts = facts_of(parameter.type);
+      // A number of 16 bytes that needs 8 alone.
+      if (said.kind == Said::Kind::kConstant && facts.kind == TypeKind::kInteger &&
+          facts.size == 16)
+        said.constant.append(8, facts.is_signed && said.constant.back() < 0 ? '\xff' : '\0');
+      return said;
+    }
     case Where::Kind::kMemory:
       return said_of_memory(where);
     case Where::Kind::kPieces:
@@ -262,9 +306,9 @@ Said said_by(const Where& where, const PassedParameter& parameter) {
       return said_of_pieces(where);
     case Where::Kind::kBytes: {
       Said said;
-      if (where.bytes.empty() || where.bytes.size() > sizeof said.constant) return said;
+      if (where.bytes.empty()) return said;
       said.kind = Said::Kind::kConstant;
-      std::memcpy(&said.constant, where.bytes.data(), where.bytes.size());
+      said.constant = where.bytes;
       return said;
     }
     default:
@@ -284,7 +328,11 @@ Said said_of(DebugInfo& info, Frame& frame, Dwarf_Die function, uint64_t entry,
     if (std::optional<Said> said = said_of_frame(frame, &*location, entry)) return *said;
   const Where where = read_variable(info, point, parameter.location_die);
   const bool is_elsewhere = where.kind == Where::Kind::kNowhere && where.why == kOptimizedOut;
-  if (!is_elsewhere || !location || !is_location_list(*location)) return said_by(where, parameter);
+  if (!is_elsewhere || !location || !is_location_list(*location)) {
+    Said said = said_by(where, parameter);
+    if (facts_of(parameter.type).kind == TypeKind::kAggregate) said.where = where;
+    return said;
+  }
   uint64_t begin = entry;
   Said said = said_by(read_first_location(info, point, *location, &begin), parameter);
   said.is_later = begin != entry;
@@ -293,10 +341,6 @@ Said said_of(DebugInfo& info, Frame& frame, Dwarf_Die function, uint64_t entry,
 
 bool is_passed(const Said& said) {
   return said.kind != Said::Kind::kNothing && said.kind != Said::Kind::kConstant;
-}
-
-bool same_register(const Register& a, const Register& b) {
-  return a.is_vector == b.is_vector && a.index == b.index;
 }
 
 // Whether the place that a convention gives is the one that the debug information says.
@@ -333,6 +377,10 @@ bool same_place(const PassedParameter& a, const PassedParameter& b) {
                     same_register);
 }
 
+bool has_no_members(const TypeFacts& facts) {
+  return facts.kind == TypeKind::kAggregate && facts.size <= 1 && members_of(facts).empty();
+}
+
 class Judge {
  public:
   Judge(DebugInfo& info, Dwarf_Die function, uint64_t entry)
@@ -349,6 +397,10 @@ class Judge {
   void judge_later(const PassedParameters& all);
   void mark_removed(PassedParameters* passed) const;
   void take_said(PassedParameters* passed) const;
+  PassedParameters choose();
+  void take_parts(PassedParameters* passed) const;
+  void mark_unread(PassedParameters* passed);
+  bool is_optimized() const;
 
   DebugInfo& info_;
   const Dwarf_Die function_;
@@ -363,11 +415,24 @@ bool Judge::all_agree(const PassedParameters& assigned) const {
   return true;
 }
 
+// Whether a symbol's end says that the function is another one than in the source. That of link
+// time optimization only tells namesakes apart.
+bool says_it_is_changed(std::string_view suffix) {
+  while (!suffix.empty()) {
+    const std::string_view word = suffix.substr(1, suffix.find('.', 1) - 1);
+    const bool is_number = word.find_first_not_of("0123456789") == word.npos;
+    if (!is_number && word != "lto_priv" && word != "localalias") return true;
+    suffix.remove_prefix(word.size() + 1);
+  }
+  return false;
+}
+
 // gcc gives another symbol to a function that it has changed. clang marks its entry.
 bool Judge::is_clone() const {
   if (number_of(function_, DW_AT_calling_convention).value_or(0) == DW_CC_nocall) return true;
   const ObjectSymbol* symbol = info_.symbol_at(entry_, true);
-  return symbol && symbol->address == entry_ && !clone_suffix(symbol->name).empty();
+  if (!symbol || symbol->address != entry_) return false;
+  return says_it_is_changed(clone_suffix(symbol->name));
 }
 
 // A compiler may pass to it what it likes: nobody else calls it.
@@ -380,9 +445,12 @@ bool Judge::has_known_callers() const {
 // LLVM changes a local function and leaves its name as it is.
 bool Judge::may_be_changed() const {
   if (is_clone()) return true;
+  return has_known_callers() && is_of_llvm(function_) && is_optimized();
+}
+
+bool Judge::is_optimized() const {
   Dwarf_Die unit, function = function_;
-  if (!has_known_callers() || !::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
-  if (!is_of_llvm(function)) return false;
+  if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
   const auto [known, is_new] = info_.optimized_units.try_emplace(unit.addr, false);
   if (is_new) known->second = has_optimized_code(unit, 0);
   return known->second;
@@ -464,6 +532,15 @@ void Judge::take_said(PassedParameters* passed) const {
     const bool is_in_memory =
         said.kind == Said::Kind::kInFrame && parameter.in_memory && !parameter.by_reference;
     if (parameter.fate != Fate::kPassed || is_in_memory) continue;
+    // A number of 16 bytes is not always aligned there.
+    const bool is_wide = facts_of(parameter.type).kind == TypeKind::kInteger &&
+                         facts_of(parameter.type).size > 8 && !parameter.by_reference;
+    if (said.kind == Said::Kind::kStack && said.is_pointer == parameter.by_reference &&
+        !parameter.is_promoted && !is_wide) {
+      parameter.registers.clear();
+      parameter.stack_offset = said.stack_offset;
+      continue;
+    }
     const bool is_whole =
         said.kind == Said::Kind::kRegisters && said.is_pointer == parameter.by_reference &&
         said.registers.size() == std::max<size_t>(parameter.registers.size(), 1) &&
@@ -480,7 +557,53 @@ void Judge::take_said(PassedParameters* passed) const {
   }
 }
 
+// What is known of structures of which the compiler passes parts.
+void Judge::take_parts(PassedParameters* passed) const {
+  for (size_t i = 0; i < said_.size(); i++) {
+    PassedParameter& parameter = passed->parameters[i];
+    if (parameter.fate != Fate::kGone || said_[i].where.kind != Where::Kind::kPieces) continue;
+    parameter.fate = Fate::kParts;
+    parameter.parts = said_[i].where;
+  }
+}
+
+// What a caller that knows the function need not store, because it never reads it: with LLVM, the
+// whole of a structure on the stack; with both, what stands behind an address.
+void Judge::mark_unread(PassedParameters* passed) {
+  if (!is_optimized()) return;
+  PointerUses uses(info_);
+  PassedParameters marked = *passed;
+  bool is_any = false;
+  for (PassedParameter& parameter : marked.parameters) {
+    if (parameter.fate != Fate::kPassed) continue;
+    const TypeFacts facts = facts_of(parameter.type);
+    const bool is_reference = facts.is_reference || is_rust_reference(facts);
+    if (parameter.by_reference || is_reference) {
+      const bool is_in_register =
+          parameter.registers.size() == 1 && !parameter.registers[0].is_vector;
+      parameter.read =
+          is_in_register ? uses.behind_register(entry_, parameter.registers[0].index) : ReadBytes();
+      const TypeFacts object = is_reference ? facts_of(element_of(facts)) : facts;
+      is_any |= !parameter.read->all_of(0, int64_t(object.size));
+    } else if (facts.kind == TypeKind::kAggregate && parameter.registers.empty() &&
+               is_of_llvm(function_)) {
+      const auto begin = int64_t(parameter.stack_offset);
+      if (uses.of_stack(entry_).any_of(begin, begin + int64_t(facts.size))) continue;
+      parameter.fate = Fate::kGone;
+      is_any = true;
+    }
+  }
+  if (is_any && CallSites::of(info_).may_be_known(function_, entry_)) *passed = std::move(marked);
+}
+
 PassedParameters Judge::run() {
+  PassedParameters passed = choose();
+  take_parts(&passed);
+  mark_unread(&passed);
+  return passed;
+}
+
+PassedParameters Judge::choose() {
   PassedParameters listed = listed_parameters(function_);
   Frame frame(info_, function_);
   for (PassedParameter& parameter : listed.parameters) {
@@ -499,7 +622,8 @@ PassedParameters Judge::run() {
   }
   // A class without members is nowhere, and was never anywhere.
   for (size_t i = 0; i < said_.size(); i++)
-    if (!all.parameters[i].is_known && said_[i].kind == Said::Kind::kNothing)
+    if (has_no_members(facts_of(listed.parameters[i].type)) && !all.parameters[i].is_known &&
+        said_[i].kind == Said::Kind::kNothing)
       said_[i].kind = Said::Kind::kInFrame;
   mark_removed(&living);
   assign_places(function_, &living);

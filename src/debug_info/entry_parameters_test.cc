@@ -36,12 +36,38 @@ TEST(EntryParameters, WhatAnOptimizerTakesAway) {
       {"removed_clang", "unread", "unread(s32 a, x64 dead=?, s32 b)\n"},
       {"removed_clang", "reals",
        "reals(x64 dead=?, double factor=\\2.5, x64 dead_too=?, double x)\n"},
-      {"removed_clang", "behind", "behind(x64 dead=?, x64 big=?, s64 last)\n"},
+      {"removed_clang", "behind",
+       "behind(x64 dead=?, struct {s64 a, s64 b, s64 c} big, s64 last)\n"},
       // Nobody reads pair.a, and no caller need pass it.
-      {"removed_clang", "stays", "stays(s32 a, NULL, NULL, x64 pair=?, string text)\n"},
+      {"removed_clang", "stays",
+       "stays(s32 a, NULL, struct {s64 b} pair, x64 pair_a=?, string text)\n"},
   };
   for (const Row& row : kRows)
     if (test::has_object(row.object)) {
+      EXPECT_EQ(lines_of(row.object, row.function), row.lines) << row.object;
+    }
+}
+
+// What a function never reads its callers need not store.
+TEST(EntryParameters, WhatNobodyReadsIsNotShown) {
+  static constexpr Row kRows[] = {
+      {"unread_5", "half", "half(s64 p_b+8[0] | u8[/1] p_b_ok+8 | u8[/1] p_ok)\n"},
+      {"unread_5", "handed_on", "handed_on(s32 n, s64 p_b+8[0] | u8[/1] p_b_ok+8 | u8[/1] p_ok)\n"},
+      {"unread_5", "untouched", "untouched(x64 n, s32 read[0] | u8[/1] read_ok)\n"},
+      {"unread_5", "big_unread", "big_unread(struct {s64 a, s64 b, s64 c} b, s64 last)\n"},
+      {"unread_5", "from_outside",
+       "from_outside(s64 p_a[0] | u8[/1] p_a_ok | s64 p_b+8[0] | u8[/1] p_b_ok+8 | u8[/1] p_ok)\n"},
+      {"unread_clang", "half", "half(s64 p_b+8[0] | u8[/1] p_b_ok+8 | u8[/1] p_ok)\n"},
+      {"unread_clang", "untouched", "untouched(NULL, x64 n=?, s32 read[0] | u8[/1] read_ok)\n"},
+      {"unread_clang", "big_unread", "big_unread(x64 b=?, s64 last)\n"},
+      {"unread_clang", "big_read", "big_read(struct {s64 a, s64 b, s64 c} b)\n"},
+      {"unread_clang", "word", "word(NULL, struct {s64 c} m, x64 m_a=?, x64 m_b=?, s32 n)\n"},
+      {"unread_clang", "wide", "wide(double x=\\2.5, s64 n=\\7, s64 y)\n"},
+  };
+  for (const Row& row : kRows)
+    if (test::has_object(row.object) &&
+        (std::string_view(row.object) != "unread_5" ||
+         !test::made_by_clang(*test::open_info(test::object_path(row.object))))) {
       EXPECT_EQ(lines_of(row.object, row.function), row.lines) << row.object;
     }
 }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/text.h"
 #include "debug_info/probe_type.h"
@@ -18,7 +19,8 @@ int64_t wrapped_sum(int64_t a, uint64_t b) { return int64_t(uint64_t(a) + b); }
 constexpr size_t kMaxOperations = 1000;
 constexpr size_t kMaxStack = 64;
 constexpr size_t kMaxLoads = 14;  // what a probe's definition may nest
-constexpr int kMaxNesting = 8;    // of expressions: frame base, entry value, implicit pointer
+constexpr size_t kMaxPieces = 256;
+constexpr int kMaxNesting = 8;  // of expressions: frame base, entry value, implicit pointer
 
 constexpr const char* kRegisterNames[] = {"ax",  "dx",  "cx",  "bx",  "si",  "di",
                                           "bp",  "sp",  "r8",  "r9",  "r10", "r11",
@@ -52,6 +54,7 @@ class Evaluator {
   bool implicit_value(const Dwarf_Op& op);
   bool implicit_pointer(const Dwarf_Op& op);
   bool piece(uint64_t bytes);
+  bool skip_piece(const Dwarf_Op* ops, size_t count, size_t* i);
   bool refuse(std::string why) { return why_ = std::move(why), false; }
   bool push(LoadChain chain);
   bool pop(LoadChain* chain);
@@ -105,7 +108,7 @@ bool Evaluator::push_frame_address() {
   if (!ops) return refuse("in a frame whose address is not known (no call frame information)");
   Evaluator inner(info_, point_, nullptr, nesting_ + 1);
   Where frame = inner.run(ops, count);
-  if (frame.kind != Where::Kind::kMemory && frame.kind != Where::Kind::kValue)
+  if ((frame.kind != Where::Kind::kMemory && frame.kind != Where::Kind::kValue) || frame.first_bit)
     return refuse(frame.why);
   return push(frame.chain);
 }
@@ -119,7 +122,7 @@ bool Evaluator::push_frame_base(int64_t offset) {
     return refuse("in a frame whose address is not known at this place");
   Evaluator inner(info_, point_, &*base, nesting_ + 1);
   Where frame = inner.run(ops, count);
-  if (frame.kind != Where::Kind::kMemory && frame.kind != Where::Kind::kValue)
+  if ((frame.kind != Where::Kind::kMemory && frame.kind != Where::Kind::kValue) || frame.first_bit)
     return refuse(frame.why);
   frame.chain.add = wrapped_sum(frame.chain.add, uint64_t(offset));
   return push(frame.chain);
@@ -128,7 +131,7 @@ bool Evaluator::push_frame_base(int64_t offset) {
 bool Evaluator::load() {
   LoadChain chain;
   if (!pop(&chain)) return false;
-  if (chain.width < 64) return refuse(kComputed);
+  if (chain.width < 64 || chain.shift != 0) return refuse(kComputed);
   if (chain.loads.size() >= kMaxLoads) return refuse("behind too many pointers");
   chain.loads.push_back(chain.add);
   chain.add = 0;
@@ -164,7 +167,8 @@ bool Evaluator::convert(const Dwarf_Op& op) {
   if (!attribute_ || ::dwarf_getlocation_die(attribute_, &op, &type) != 0) return refuse(kComputed);
   std::optional<uint64_t> size = number_of(type, DW_AT_byte_size);
   if (!size || number_of(type, DW_AT_encoding) == DW_ATE_float) return refuse(kComputed);
-  if (*size < 8) stack_.back().width = std::min<unsigned>(stack_.back().width, unsigned(*size) * 8);
+  LoadChain& top = stack_.back();
+  if (*size < 8) top.width = std::min(top.width, top.shift + unsigned(*size) * 8);
   return true;
 }
 
@@ -196,7 +200,7 @@ bool Evaluator::piece(uint64_t bytes) {
   stack_.clear();
   result_.reset();
   is_value_ = false;
-  return pieces_.size() < 256;
+  return pieces_.size() < kMaxPieces;
 }
 
 bool Evaluator::step_constant(const Dwarf_Op& op) {
@@ -235,7 +239,7 @@ bool Evaluator::fold(const Dwarf_Op& op, LoadChain left, LoadChain right) {
   if (op.atom == DW_OP_plus && left.is_constant()) std::swap(left, right);
   uint64_t number = right.constant();
   bool is_sum = op.atom == DW_OP_plus || op.atom == DW_OP_minus;
-  if (is_sum && right.is_constant() && left.width == 64) {
+  if (is_sum && right.is_constant() && left.width == 64 && left.shift == 0) {
     left.add = wrapped_sum(left.add, op.atom == DW_OP_plus ? number : -number);
     return push(left);
   }
@@ -243,7 +247,14 @@ bool Evaluator::fold(const Dwarf_Op& op, LoadChain left, LoadChain right) {
   number = right.constant();
   bool is_mask = right.is_constant() && number != 0 && (number & (number + 1)) == 0;
   if (op.atom == DW_OP_and && is_mask && !left.is_constant()) {
-    left.width = std::min<unsigned>(left.width, unsigned(__builtin_popcountll(number)));
+    left.width = std::min(left.width, left.shift + unsigned(__builtin_popcountll(number)));
+    return push(left);
+  }
+  // Parts of a register: what is behind them is cut off by the type.
+  const bool is_shift = op.atom == DW_OP_shr || op.atom == DW_OP_shra;
+  if (is_shift && right.is_constant() && !left.is_constant() && left.add == 0 && left.width == 64 &&
+      number < 64 - left.shift) {
+    left.shift += unsigned(number);
     return push(left);
   }
   if (!left.is_constant() || !right.is_constant()) return refuse(kComputed);
@@ -343,12 +354,34 @@ Where Evaluator::finish() {
   if (!why_.empty()) return Where::nowhere(why_);
   if (result_) return *result_;
   if (stack_.empty()) return Where::nowhere(kOptimizedOut);
-  return is_value_ ? Where::value(stack_.back()) : Where::memory(stack_.back());
+  LoadChain chain = stack_.back();
+  const unsigned first_bit = std::exchange(chain.shift, 0);
+  if (!is_value_) return first_bit ? Where::nowhere(kComputed) : Where::memory(std::move(chain));
+  Where where = Where::value(std::move(chain));
+  where.first_bit = first_bit;
+  return where;
+}
+
+// Behind an operation that is not known: where this piece ends, which is nowhere. False: it is no
+// piece.
+bool Evaluator::skip_piece(const Dwarf_Op* ops, size_t count, size_t* i) {
+  for (size_t end = *i; end < count; end++) {
+    if (ops[end].atom == DW_OP_bit_piece) return false;
+    if (ops[end].atom != DW_OP_piece) continue;
+    const std::string why = std::exchange(why_, "");
+    pieces_.push_back({Where::nowhere(why.empty() ? kComputed : why), ops[end].number});
+    stack_.clear();
+    result_.reset();
+    is_value_ = false;
+    *i = end;
+    return pieces_.size() < kMaxPieces;
+  }
+  return false;
 }
 
 Where Evaluator::run(const Dwarf_Op* ops, size_t count) {
   for (size_t i = 0; i < count && i < kMaxOperations; i++) {
-    if (!step(ops[i]))
+    if (!step(ops[i]) && !skip_piece(ops, count, &i))
       return Where::nowhere(why_.empty() ? "described by a damaged expression" : why_);
   }
   if (pieces_.empty()) return finish();

@@ -38,6 +38,7 @@ struct LoadChain {
   std::vector<int64_t> loads;  // v = load(v + loads[i])
   int64_t add = 0;             // and then v + add
   unsigned width = 64;         // only so many low bits are the value
+  unsigned shift = 0;          // of them those from here on; in a Where that is its first_bit
 
   bool is_constant() const { return start == Start::kConstant && loads.empty(); }
   uint64_t constant() const { return number + uint64_t(add); }

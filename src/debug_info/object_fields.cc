@@ -134,6 +134,9 @@ class Path {
   // Of a text or an array here; of a number here.
   std::string address() const { return !offset_ && !loads_.empty() ? loads_ + "+0" : here(); }
   std::string value() const { return here() + "[0]"; }
+  // In the object itself, at `offset`.
+  bool is_own() const { return loads_.empty(); }
+  int64_t offset() const { return int64_t(offset_); }
 
  private:
   std::string here() const { return loads_ + (offset_ ? "+" + std::to_string(offset_) : ""); }
@@ -256,6 +259,9 @@ class Maker {
     return std::move(result_);
   }
   ObjectForm form_in_registers;
+  // What of the object has been stored for sure; nothing: all.
+  std::optional<ReadBytes> read;
+  bool is_stored(const TypeFacts& facts, const Path& path) const;
 
  private:
   // An object whose words are in registers, and whether a member is one that begins a word.
@@ -352,7 +358,7 @@ std::optional<ObjectForm> Maker::text(const TypeFacts& facts, const Path& path,
 ObjectForm Maker::text_at(const TextMembers& members, const Path& object, const std::string& name,
                           uint32_t most, const std::string& end) {
   ObjectForm form;
-  form.kind = members.is_wide()         ? Kind::kWideText
+  form.kind = members.is_wide()       ? Kind::kWideText
               : members.size_of_short ? Kind::kEitherText
                                       : Kind::kText;
   form.size = members.character;
@@ -671,14 +677,30 @@ std::optional<ObjectForm> Maker::function(const TypeFacts& facts, const Path& pa
 }
 
 // A part of an object; one that is none of ours, or one too many, has a mark.
+// Of the library's classes it is enough that the function looks at what leads to the rest.
+bool Maker::is_stored(const TypeFacts& facts, const Path& path) const {
+  if (!read || !path.is_own()) return true;
+  const int64_t begin = path.offset();
+  const auto end = begin + int64_t(facts.size);
+  if (facts.kind != TypeKind::kAggregate) return read->all_of(begin, end);
+  constexpr int64_t kWord = 8;
+  if (class_name(facts) == "vector") return read->all_of(begin, begin + 2 * kWord);
+  if (const std::optional<TextMembers> text = text_members(facts)) {
+    const auto pointer = begin + int64_t(text->pointer.offset);
+    return read->all_of(pointer, pointer + kWord);
+  }
+  return !is_std(facts) || read->any_of(begin, end);
+}
+
 ObjectForm Maker::member_at(const TypeFacts& facts, const Path& path, const std::string& name,
                             int depth) {
   std::optional<ObjectForm> made;
-  if (result_.argument.fields.size() < kMostFields) made = at(facts, path, name, depth);
+  const bool is_known = is_stored(facts, path);
+  if (is_known && result_.argument.fields.size() < kMostFields) made = at(facts, path, name, depth);
   if (made) return std::move(*made);
   ObjectForm mark;
   mark.kind = Kind::kMark;
-  mark.unit = "{…}";
+  mark.unit = is_known ? "{…}" : "?";
   return mark;
 }
 
@@ -886,12 +908,13 @@ bool may_lack_values(const TypeFacts& object, const ObjectForm& form) {
 std::optional<ObjectFields> object_fields(const PassedParameter& parameter, const std::string& name,
                                           const FieldName& field_name) {
   TypeFacts facts = facts_of(parameter.type);
-  // Rust's references are pointers that are called so.
-  if (facts.kind == TypeKind::kPointer && facts.die && name_of(*facts.die).starts_with('&'))
-    facts.is_reference = true;
+  facts.is_reference |= is_rust_reference(facts);
   const TypeFacts object = facts.is_reference ? facts_of(element_of(facts)) : facts;
   if (parameter.registers.empty()) return std::nullopt;
   Maker maker(name, field_name);
+  maker.read = parameter.read;
+  if ((facts.is_reference || parameter.by_reference) && !maker.is_stored(object, Path()))
+    return std::nullopt;
   if (facts.is_reference && object.kind != TypeKind::kAggregate) {
     // What the function may change is not known yet.
     std::optional<ObjectForm> value =

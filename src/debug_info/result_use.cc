@@ -1,91 +1,126 @@
 // SPDX-License-Identifier: MIT
 #include "debug_info/result_use.h"
 
+#include <dwarf.h>
+
 #include <algorithm>
 
-#include "arch/x86_64/decoder.h"
+#include "debug_info/calling_convention.h"
+#include "debug_info/entry_parameters.h"
+#include "debug_info/struct_fields.h"
 
 namespace patchbay {
 namespace {
 
-constexpr uint64_t kMostBytes = 16 << 20;  // of a unit
-constexpr int kMostInsns = 200;            // behind a call
+constexpr int kMostInsns = 400;  // behind a call
+constexpr int kMostCallers = 4;  // one above the other
+constexpr int kAsArgument = -1;  // instead of how many callers are above
+
+std::vector<ResultRegister> result_registers(Dwarf_Die function) {
+  const std::optional<Dwarf_Die> type = type_of(function);
+  const PassedClass passed = passed_class(type);
+  const uint64_t size = facts_of(type).size;
+  std::vector<ResultRegister> registers;
+  if (wide_word(facts_of(type)) == "long double") return {ResultRegister::kSt0};
+  if (passed.in_memory) return registers;
+  for (uint64_t i = 0; i < 2 && 8 * i < size; i++) {
+    const bool is_second = i == 1 && passed.is_vector[0] == passed.is_vector[1];
+    registers.push_back(passed.is_vector[i]
+                            ? (is_second ? ResultRegister::kXmm1 : ResultRegister::kXmm0)
+                            : (is_second ? ResultRegister::kRdx : ResultRegister::kRax));
+  }
+  return registers;
+}
+
+// The function whose code has the address.
+std::optional<Dwarf_Die> subprogram_with(Dwarf_Die scope, uint64_t address, int depth) {
+  constexpr int kMostScopes = 16;
+  for (Dwarf_Die child : children_of(scope)) {
+    const int tag = ::dwarf_tag(&child);
+    if (tag == DW_TAG_subprogram && holds(child, address)) return child;
+    const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+                          tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    if (!is_scope || depth == kMostScopes) continue;
+    if (const auto found = subprogram_with(child, address, depth + 1)) return found;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
-void ResultUses::read_range(uint64_t begin, uint64_t end, Sites* sites) const {
-  const std::string_view code = info_.code(begin, std::min(end - begin, kMostBytes));
-  for (size_t at = 0; at < code.size();) {
-    Insn insn;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data()) + at;
-    if (!decode_insn(bytes, code.size() - at, begin + at, &insn)) {
-      at++;
-      continue;
-    }
-    at += insn.length;
-    if (insn.kind == InsnKind::kCall) sites->behind[insn.target].push_back(begin + at);
-    if (insn.kind == InsnKind::kJump) sites->is_jumped_to[insn.target] = true;
-  }
+std::optional<Dwarf_Die> ResultUses::function_at(uint64_t address) {
+  const ObjectSymbol* symbol = info_.symbol_at(address, true);
+  const auto [known, is_new] = functions_.try_emplace(symbol ? symbol->address : address);
+  if (!is_new) return known->second;
+  for (const Dwarf_Die& unit : index_.all())
+    if (holds(unit, address)) return known->second = subprogram_with(unit, address, 0);
+  return std::nullopt;
 }
 
-const ResultUses::Sites& ResultUses::sites_of(Dwarf_Die unit) {
-  const auto [found, is_new] = sites_.try_emplace(unit.addr);
-  if (!is_new) return found->second;
-  Dwarf_Addr base = 0, begin = 0, end = 0;
-  ptrdiff_t next = 0;
-  for (int i = 0; i < 65536; i++) {
-    next = ::dwarf_ranges(&unit, next, &base, &begin, &end);
-    if (next <= 0) break;
-    if (begin < end) read_range(begin, end, &found->second);
-  }
-  return found->second;
+// What a function returns itself, its callers read.
+bool ResultUses::is_read_by_caller_of(uint64_t address, int depth) {
+  if (depth == kAsArgument) return false;  // it was none
+  const std::optional<Dwarf_Die> function = function_at(address);
+  if (!function || depth >= kMostCallers) return true;
+  if (facts_of(type_of(*function)).kind == TypeKind::kVoid) return false;
+  const std::optional<uint64_t> entry = entry_of(*function);
+  return !entry || !may_be_changed(info_, *function, *entry) ||
+         !is_never_read(*function, *entry, depth + 1);
 }
 
-// Of a large one it would take too long.
-const ResultUses::Sites& ResultUses::sites_of_object() {
-  constexpr uint64_t kMostText = 64 << 20;
-  const auto [found, is_new] = sites_.try_emplace(nullptr);
-  if (!is_new) return found->second;
-  const auto ranges = info_.code_ranges();
-  uint64_t bytes = 0;
-  for (const auto& [begin, end] : ranges) bytes += end - begin;
-  if (bytes > kMostText) return found->second;
-  for (const auto& [begin, end] : ranges)
-    for (uint64_t at = begin; at < end; at += kMostBytes)
-      read_range(at, std::min(end, at + kMostBytes), &found->second);
-  return found->second;
-}
-
-// All ways that go on from there; what a return hands on is read by the caller's callers.
-bool ResultUses::is_read_from(uint64_t address, bool is_vector, int* budget) const {
+// All ways that go on from there.
+bool ResultUses::is_read_from(uint64_t address, ResultRegister result, int depth, int* budget) {
   for (; --*budget > 0;) {
     const std::string_view code = info_.code(address, kMaxInsnLength);
     const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
     Insn insn;
     if (!decode_insn(bytes, code.size(), address, &insn)) return true;
-    const RegisterUse use = use_of_result(bytes, code.size(), is_vector);
-    if (insn.kind == InsnKind::kReturn || use == RegisterUse::kRead) return true;
+    const RegisterUse use = use_of_result(bytes, code.size(), result);
+    if (insn.kind == InsnKind::kReturn) return is_read_by_caller_of(address, depth);
+    if (use == RegisterUse::kRead) return true;
+    // Another register than rax may be an argument of the next call.
+    const bool is_never_passed = result == ResultRegister::kRax || result == ResultRegister::kSt0;
+    if (insn.kind == InsnKind::kCall && use != RegisterUse::kWritten && !is_never_passed) {
+      int in_callee = std::min(*budget, kMostInsns / 8);
+      return info_.is_code(insn.target) &&
+             is_read_from(insn.target, result, kAsArgument, &in_callee);
+    }
     const bool is_over = use == RegisterUse::kWritten || insn.kind == InsnKind::kCall ||
                          insn.kind == InsnKind::kIndirectCall || insn.kind == InsnKind::kStop;
     if (is_over) return false;
-    if (insn.kind == InsnKind::kIndirectJump) return true;
-    if (insn.kind == InsnKind::kCondJump && is_read_from(insn.target, is_vector, budget))
+    if (insn.kind == InsnKind::kIndirectJump) return depth != kAsArgument;
+    if (insn.kind == InsnKind::kCondJump && is_read_from(insn.target, result, depth, budget))
       return true;
     address = insn.kind == InsnKind::kJump ? insn.target : address + insn.length;
   }
   return true;
 }
 
-bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, bool is_vector) {
+bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, ResultRegister result,
+                               int depth) {
   Dwarf_Die unit;
   if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
-  const Sites* sites = &sites_of(unit);
-  if (!sites->behind.contains(entry)) sites = &sites_of_object();
-  const auto found = sites->behind.find(entry);
-  if (found == sites->behind.end() || sites->is_jumped_to.contains(entry)) return false;
-  return std::none_of(found->second.begin(), found->second.end(), [&](uint64_t behind) {
-    int budget = kMostInsns;
-    return is_read_from(behind, is_vector, &budget);
+  const CallSites::Sites* sites = &CallSites::of(info_).of_unit(unit);
+  if (!sites->has(entry)) sites = &CallSites::of(info_).of_object();
+  if (!sites->has(entry)) return false;
+  const auto calls = sites->behind.find(entry), jumps = sites->jumps.find(entry);
+  const bool is_read =
+      calls != sites->behind.end() &&
+      std::any_of(calls->second.begin(), calls->second.end(), [&](uint64_t behind) {
+        int budget = kMostInsns;
+        return is_read_from(behind, result, depth, &budget);
+      });
+  const bool is_handed_on =
+      jumps != sites->jumps.end() &&
+      std::any_of(jumps->second.begin(), jumps->second.end(),
+                  [&](uint64_t from) { return is_read_by_caller_of(from, depth); });
+  return !is_read && !is_handed_on;
+}
+
+bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, int depth) {
+  const std::vector<ResultRegister> registers = result_registers(function);
+  return std::any_of(registers.begin(), registers.end(), [&](ResultRegister one) {
+    return is_never_read(function, entry, one, depth);
   });
 }
 

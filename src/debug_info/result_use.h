@@ -4,34 +4,41 @@
 // needs, because all know it without the function, and gcc does so in its clones. Nothing in the
 // debug information says it. Its callers do: they are in the same unit, or, of link time
 // optimization, anywhere in the object.
+//
+//   call f; mov %rax,%rdi               it is read
+//   call f; xor %eax,%eax               it is not
+//   call f; ret        jmp f            what the caller returns is read, if it returns anything
 #pragma once
 
+#include <optional>
 #include <unordered_map>
-#include <vector>
 
-#include "debug_info/debug_info.h"
+#include "arch/x86_64/decoder.h"
+#include "debug_info/call_sites.h"
+#include "debug_info/unit_index.h"
 
 namespace patchbay {
 
 class ResultUses {
  public:
-  explicit ResultUses(const DebugInfo& info) : info_(info) {}
-  // Whether direct calls of `entry` are known, and none of them reads rax, or xmm0, before it is
-  // written again.
-  bool is_never_read(Dwarf_Die function, uint64_t entry, bool is_vector);
+  ResultUses(DebugInfo& info, const UnitIndex& index) : info_(info), index_(index) {}
+  // Whether direct calls of `entry` are known, and none of them reads one of the words of its
+  // result before that is written again.
+  bool is_never_read(Dwarf_Die function, uint64_t entry) {
+    return is_never_read(function, entry, 0);
+  }
 
  private:
-  struct Sites {
-    std::unordered_map<uint64_t, std::vector<uint64_t>> behind;  // of each function that is called
-    std::unordered_map<uint64_t, bool> is_jumped_to;
-  };
-  const Sites& sites_of(Dwarf_Die unit);
-  const Sites& sites_of_object();
-  void read_range(uint64_t begin, uint64_t end, Sites* sites) const;
-  bool is_read_from(uint64_t address, bool is_vector, int* budget) const;
+  bool is_never_read(Dwarf_Die function, uint64_t entry, int depth);
+  bool is_never_read(Dwarf_Die function, uint64_t entry, ResultRegister result, int depth);
+  bool is_read_from(uint64_t address, ResultRegister result, int depth, int* budget);
+  bool is_read_by_caller_of(uint64_t address, int depth);
 
-  const DebugInfo& info_;
-  std::unordered_map<void*, Sites> sites_;  // by unit
+  std::optional<Dwarf_Die> function_at(uint64_t address);
+
+  DebugInfo& info_;
+  const UnitIndex& index_;
+  std::unordered_map<uint64_t, std::optional<Dwarf_Die>> functions_;  // by their symbols' addresses
 };
 
 }  // namespace patchbay

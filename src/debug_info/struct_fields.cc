@@ -4,6 +4,9 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
 
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
@@ -78,11 +81,12 @@ class Layout {
   const std::string& text() const { return text_; }
   std::vector<std::string> take_fields() { return std::move(fields_); }
 
+  bool add(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
+           ObjectForm* form);
+
  private:
   bool add_members(const TypeFacts& structure, uint64_t base, const std::string& path, int depth,
                    ObjectForm* form);
-  bool add(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
-           ObjectForm* form);
   bool add_array(const TypeFacts& facts, uint64_t offset, const std::string& path, int depth,
                  ObjectForm* form);
   bool add_number(const TypeFacts& facts, uint64_t offset, const std::string& path,
@@ -189,6 +193,153 @@ bool Layout::add_members(const TypeFacts& structure, uint64_t base, const std::s
   return true;
 }
 
+// Structures of which parts are passed: what each register has of them.
+class PartialLayout {
+ public:
+  using Register = PassedParameter::Register;
+  PartialLayout(const Where& parts, const std::string& name, const std::string& scope,
+                const FieldName& field_name)
+      : parts_(parts), name_(name), scope_(scope), field_name_(field_name) {}
+  std::optional<PartialFields> make(const TypeFacts& structure,
+                                    const std::function<bool(Register)>& can_have);
+
+ private:
+  struct Leaf {
+    TypeFacts facts;
+    std::string path;
+    Where where;
+    std::optional<Register> reg;
+    std::string field;  // "": it is in none
+  };
+  bool collect(const TypeFacts& structure, uint64_t base, const std::string& path, int depth);
+  bool place(Register reg, PartialFields* made);
+  bool fill(const TypeFacts& structure, int depth, ObjectForm* form, PartialFields* made);
+  ObjectForm shown(const Leaf& leaf, PartialFields* made) const;
+
+  const Where& parts_;
+  const std::string& name_;
+  const std::string& scope_;
+  const FieldName& field_name_;
+  std::vector<Leaf> leaves_;
+  size_t next_ = 0;  // of leaves_, as fill() goes through the members once more
+};
+
+std::optional<PassedParameter::Register> register_of(const Where& where) {
+  const LoadChain& chain = where.chain;
+  const bool is_plain = where.kind == Where::Kind::kValue && chain.loads.empty() && chain.add == 0;
+  if (!is_plain) return std::nullopt;
+  if (chain.start == LoadChain::Start::kVector && chain.number < 8)
+    return PassedParameter::Register{true, unsigned(chain.number)};
+  const auto* found =
+      std::find(std::begin(kArgumentRegisters), std::end(kArgumentRegisters), chain.number);
+  if (chain.start != LoadChain::Start::kRegister || found == std::end(kArgumentRegisters))
+    return std::nullopt;
+  return PassedParameter::Register{false, unsigned(found - std::begin(kArgumentRegisters))};
+}
+
+bool PartialLayout::collect(const TypeFacts& structure, uint64_t base, const std::string& path,
+                            int depth) {
+  if (depth > kMaxNesting) return false;
+  for (const Member& member : members_of(structure)) {
+    if (!member.has_offset) continue;
+    const TypeFacts facts = facts_of(member.type);
+    const std::string name = make_identifier(member.name);
+    const std::string here = path.empty() ? name : path + "_" + name;
+    const uint64_t offset = base + member.offset;
+    if (member.bit_size || name.empty() || leaves_.size() == kMostMembers) return false;
+    if (facts.kind == TypeKind::kAggregate) {
+      if (!collect(facts, offset, here, depth + 1)) return false;
+      continue;
+    }
+    Leaf leaf{facts, here, part_of(parts_, offset, facts.size), std::nullopt, ""};
+    const bool is_whole = leaf.where.first_bit + facts.size * 8 <= leaf.where.chain.width;
+    if (facts.size > 0 && facts.size <= 8 && is_whole) leaf.reg = register_of(leaf.where);
+    leaves_.push_back(std::move(leaf));
+  }
+  return true;
+}
+
+// A structure of what is in it. False: C would lay it out otherwise.
+bool PartialLayout::place(Register reg, PartialFields* made) {
+  std::vector<Leaf*> inside;
+  for (Leaf& leaf : leaves_)
+    if (leaf.reg && leaf.reg->is_vector == reg.is_vector && leaf.reg->index == reg.index)
+      inside.push_back(&leaf);
+  std::sort(inside.begin(), inside.end(),
+            [](const Leaf* a, const Leaf* b) { return a->where.first_bit < b->where.first_bit; });
+  // A list of floating-point numbers alone is in a vector register, any other in a general one.
+  const bool is_real = std::all_of(inside.begin(), inside.end(), [](const Leaf* leaf) {
+    return leaf->facts.kind == TypeKind::kFloat;
+  });
+  if (is_real != reg.is_vector) return true;
+  Layout layout(name_, scope_, field_name_);
+  std::vector<ObjectForm> forms(inside.size());
+  for (size_t i = 0; i < inside.size(); i++)
+    if (!layout.add(inside[i]->facts, inside[i]->where.first_bit / 8, inside[i]->path, 0,
+                    &forms[i]))
+      return false;
+  for (size_t i = 0; i < inside.size(); i++) inside[i]->field = forms[i].field;
+  const std::vector<std::string> fields = layout.take_fields();
+  made->argument.fields.insert(made->argument.fields.end(), fields.begin(), fields.end());
+  made->positions.push_back({reg, "struct {" + layout.text() + "} " + name_});
+  return true;
+}
+
+ObjectForm PartialLayout::shown(const Leaf& leaf, PartialFields* made) const {
+  ObjectForm form;
+  if (leaf.field.empty()) {
+    form.kind = Kind::kMark;
+    form.unit = "?";
+    made->unknown.push_back(name_ + "_" + leaf.path);
+    return form;
+  }
+  form.kind = is_text_pointer(leaf.facts)             ? Kind::kCText
+              : leaf.facts.kind == TypeKind::kPointer ? Kind::kPointer
+                                                      : Kind::kScalar;
+  form.show = show_of(leaf.facts);
+  if (form.show == Show::kSymbol) form.kind = Kind::kScalar;
+  if (form.kind == Kind::kPointer) form.unit = "NULL";
+  form.size = uint32_t(leaf.facts.size);
+  form.names = value_names_of(leaf.facts, scope_);
+  form.field = leaf.field;
+  return form;
+}
+
+bool PartialLayout::fill(const TypeFacts& structure, int depth, ObjectForm* form,
+                         PartialFields* made) {
+  form->kind = Kind::kMembers;
+  for (const Member& member : members_of(structure)) {
+    if (!member.has_offset) continue;
+    const TypeFacts facts = facts_of(member.type);
+    ObjectForm part;
+    if (facts.kind == TypeKind::kAggregate)
+      fill(facts, depth + 1, &part, made);
+    else
+      part = shown(leaves_[next_++], made);
+    part.name = member.name;
+    form->parts.push_back(std::move(part));
+  }
+  return true;
+}
+
+std::optional<PartialFields> PartialLayout::make(const TypeFacts& structure,
+                                                 const std::function<bool(Register)>& can_have) {
+  if (!collect(structure, 0, "", 0)) return std::nullopt;
+  PartialFields made;
+  for (const bool is_vector : {false, true})
+    for (unsigned i = 0; i < 8; i++)
+      if (std::any_of(leaves_.begin(), leaves_.end(),
+                      [&](const Leaf& leaf) {
+                        return leaf.reg && leaf.reg->is_vector == is_vector && leaf.reg->index == i;
+                      }) &&
+          can_have({is_vector, i}) && !place({is_vector, i}, &made))
+        return std::nullopt;
+  if (made.positions.empty()) return std::nullopt;
+  made.argument.name = name_;
+  fill(structure, 0, &made.argument.form, &made);
+  return made;
+}
+
 // Words of 8 bytes that are passed as the structure is, where its members say nothing to C.
 std::string words_of(const TypeFacts& facts) {
   const PassedClass passed = passed_class(facts.die);
@@ -249,6 +400,57 @@ void show_library_class(const TypeFacts& facts, ObjectForm* form) {
 }
 
 }  // namespace
+
+std::optional<PartialFields> partial_fields(
+    const PassedParameter& parameter, const std::string& name, const std::string& scope,
+    const FieldName& field_name, const std::function<bool(PassedParameter::Register)>& can_have) {
+  const TypeFacts facts = facts_of(parameter.type);
+  Dwarf_Die die = facts.die.value_or(Dwarf_Die{});
+  const bool is_structure = facts.kind == TypeKind::kAggregate && facts.die &&
+                            ::dwarf_tag(&die) != DW_TAG_union_type &&
+                            !type_name(facts.die).starts_with("std::") &&
+                            !name_of(die).starts_with('&');  // Rust's texts and slices
+  if (!is_structure) return std::nullopt;
+  return PartialLayout(parameter.parts, name, scope, field_name).make(facts, can_have);
+}
+
+std::string constant_text(const TypeFacts& facts, const std::string& bytes,
+                          const std::string& name) {
+  const bool is_wide = !wide_word(facts).empty();
+  const bool is_float = facts.kind == TypeKind::kFloat;
+  // Of a long double 10 bytes are its own.
+  constexpr size_t kOwn = 10;
+  const std::string word = is_wide ? (is_float ? "double" : "s64") : number_word(facts);
+  const size_t size = is_wide && is_float ? kOwn : facts.size;
+  if (word.empty() || size == 0 || size > 16 || bytes.size() < size) return "";
+  const std::string begin = word + " " + name + "=\\";
+  if (is_float) {
+    long double wide = 0;
+    double number = 0;
+    float narrow = 0;
+    if (size == sizeof narrow) {
+      std::memcpy(&narrow, bytes.data(), sizeof narrow);
+      number = double(narrow);
+    } else if (size == sizeof number) {
+      std::memcpy(&number, bytes.data(), sizeof number);
+    } else {
+      std::memcpy(&wide, bytes.data(), kOwn);
+      number = double(wide);
+      if (static_cast<long double>(number) != wide) return "";
+    }
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", number);
+    return begin + text;
+  }
+  uint64_t words[2] = {};
+  std::memcpy(words, bytes.data(), std::min(size, sizeof words));
+  const unsigned unused = unsigned(64 - std::min<size_t>(size, 8) * 8);
+  const auto value = int64_t(words[0] << unused) >> unused;
+  // 16 bytes that are a number of 8.
+  if (is_wide && words[1] != (facts.is_signed && value < 0 ? ~uint64_t{0} : 0)) return "";
+  if (is_wide && !facts.is_signed && value < 0) return "";
+  return begin + (facts.is_signed ? std::to_string(value) : std::to_string(words[0]));
+}
 
 std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
                                           const std::string& scope, const FieldName& field_name) {

@@ -42,6 +42,26 @@ struct StructFields {
 std::optional<StructFields> struct_fields(const TypeFacts& facts, const std::string& name,
                                           const std::string& scope, const FieldName& field_name);
 
+// Of a structure of which only parts are passed (PassedParameter::parts): each register that has
+// some of its members is a position.
+struct PartialFields {
+  struct Position {
+    PassedParameter::Register reg;
+    std::string text;  // "struct {s32 x, s32 y} p"
+  };
+  std::vector<Position> positions;
+  std::vector<std::string> unknown;  // names of fields that nothing is known of
+  ObjectArgument argument;
+};
+// `can_have`: whether a position for this register may stand behind those before it. Nothing: it is
+// no structure with members that can be told apart, or none of them is there.
+std::optional<PartialFields> partial_fields(
+    const PassedParameter& parameter, const std::string& name, const std::string& scope,
+    const FieldName& field_name, const std::function<bool(PassedParameter::Register)>& can_have);
+// "s32 NAME=\\7": what is the same at each call. Empty: there is no such number.
+std::string constant_text(const TypeFacts& facts, const std::string& bytes,
+                          const std::string& name);
+
 // A result of several words; nothing: it is in one register, or what nobody reads.
 std::optional<WholeResult> whole_result(std::optional<Dwarf_Die> type, const std::string& scope);
 

@@ -9,10 +9,7 @@ A value is right, or marked (`?`), or wrong. Each call is there once. A line of 
 for each compiler and level. Of a program that is shown wrong, DIR/SEED has the sources, how they
 were compiled, what was shown, and in `why` what is the truth.
 
-Some values are lost, and no debug information says so (gdb shows them wrong, too): results that no
-caller needs, of functions whose callers the compiler knows, and clang's structures on the stack
-that nobody reads, and what stands behind a reference that nobody follows. They are counted apart.
-Of each Nth program, gdb is asked for what is marked.
+Of each Nth program, gdb is asked for all values, too.
 """
 import argparse
 import collections
@@ -28,9 +25,12 @@ import tempfile
 
 import programs
 
-LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os']
+LEVELS = ['-O0', '-O1', '-O2', '-O3', '-Os', '-Og']
 EXTRAS = [[], [], ['-flto'], ['-ffunction-sections', '-Wl,--gc-sections']]
-COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++'], 'rust': ['rustc']}
+FORMS = [[], [], [], ['-gdwarf-4'], ['-fno-omit-frame-pointer'], ['-fno-pie', '-no-pie'],
+         ['-fno-asynchronous-unwind-tables']]
+COMPILERS = {'c': ['gcc', 'clang'], 'c++': ['g++', 'clang++'], 'rust': ['rustc'],
+             'fortran': ['gfortran']}
 COMPILERS = {language: [name for name in names if shutil.which(name)]
              for language, names in COMPILERS.items()}
 MARKS = ('?', '(optimized out)')
@@ -63,7 +63,7 @@ def leaf_is(shown, value):
     if isinstance(value, bool):
         return shown in (str(value).lower(), str(int(value)))
     if isinstance(value, programs.Char):
-        return shown in (f"'{value}'", value)
+        return shown in (f"'{value}'", value, str(ord(value)))
     if isinstance(value, programs.Enum):
         return shown in (value, str(programs.COLORS[value]))
     if isinstance(value, str):
@@ -80,18 +80,16 @@ def leaf_is(shown, value):
 
 class Verdict:
     def __init__(self):
-        self.right = self.marked = self.lost = 0
+        self.right = self.marked = 0
         self.wrong = []  # sentences
         self.known = []  # the same, of what is marked and gdb knows
-        self.is_lost = False  # what is not right now is lost
+        self.gdb = []  # of each value that gdb was asked for: is it marked, does gdb know it
 
     def leaf(self, where, shown, value):
         if shown in MARKS:
             self.marked += 1
         elif leaf_is(shown, value):
             self.right += 1
-        elif self.is_lost:
-            self.lost += 1
         else:
             self.wrong.append(f'{where}: shown {shown}, is {value!r}')
 
@@ -105,10 +103,11 @@ class Verdict:
         for (name, _, text), (_, member) in zip(parts, value):
             self.tree(f'{where}.{name}', text, member)
 
-    def fields(self, where, shown, name, value):
-        """`shown`: the fields of a record, where p.m is p_m. What is compared is taken out."""
+    def fields(self, where, shown, name, value, is_reference=False):
+        """`shown`: the fields of a record, where p.m is p_m. What is compared is taken out. What
+        nobody reads behind a reference has no field."""
+        shown.pop(f'{name}_ok', None)  # whether a reference could be followed
         if name in shown:
-            shown.pop(f'{name}_ok', None)  # whether a reference could be followed
             length = shown.pop(f'{name}_len', None)  # of Rust's texts
             if length and length != str(len(value)):
                 self.wrong.append(f'{where}: {name}_len is {len(value)}')
@@ -116,9 +115,11 @@ class Verdict:
         if f'{name}_data_ptr' in shown and shown.pop(f'{name}_data_ptr'):
             return self.leaf(where, shown.pop(f'{name}_length', 'nothing'), len(value))
         if not isinstance(value, list):
+            if is_reference:
+                return self.leaf(where, '?', value)
             return self.wrong.append(f'{where}: {name} is not there')
         for member, inside in value:
-            self.fields(where, shown, f'{name}_{member}', inside)
+            self.fields(where, shown, f'{name}_{member}', inside, is_reference)
 
 
 def base_name(name):
@@ -141,34 +142,29 @@ class Build:
     def __init__(self, rng, language):
         self.compiler = rng.choice(COMPILERS[language])
         self.level, self.extra = rng.choice(LEVELS), rng.choice(EXTRAS)
-        self.clones = set()  # names of functions that the compiler has changed
         self.is_clang = 'clang' in self.compiler
         if self.is_clang and not shutil.which('ld.lld'):
             self.extra = []
-        if self.compiler == 'rustc':
+        if self.compiler in ('rustc', 'gfortran'):
             self.extra = []
         self.is_lto = '-flto' in self.extra
         self.kind = f'{self.compiler} {self.level}' + (
             ' lto' if self.is_lto else ' gc' if self.extra else '')
-        self.command = [self.compiler, self.level, *self.extra, '-w', '-g']
+        form = rng.choice(FORMS)
+        self.command = [self.compiler, self.level, *self.extra, '-w', '-g', *form]
         if self.is_clang and self.is_lto:
             self.command.append('-fuse-ld=lld')
         if self.compiler == 'g++':
             # At -Os the two constructors of a class with a virtual base have a common part, which
             # has their name.
             self.command.append('-fno-declone-ctor-dtor')
-
+        if self.compiler == 'gfortran':
+            self.command = ['gfortran', self.level, '-fno-inline', '-fno-ipa-cp', '-fno-ipa-sra',
+                            '-fno-range-check',
+                            '-ffree-line-length-none', '-w', '-g']
         if self.compiler == 'rustc':
-            self.command = ['rustc', '-C', f'opt-level={self.level[2:]}', '-g', '-A', 'warnings']
-
-    def loses_result(self, f):
-        has_known_callers = f.is_static or self.is_lto or f.name in self.clones
-        return self.level != '-O0' and has_known_callers and not f.result_is_read
-
-    def loses_parameter(self, p):
-        is_in_memory = (self.is_clang and isinstance(p.type, programs.Struct)
-                        or p.type_name() in programs.REFERENCES)
-        return self.level != '-O0' and is_in_memory and not p.uses
+            level = self.level[2:].replace('g', '1')
+            self.command = ['rustc', '-C', f'opt-level={level}', '-g', '-A', 'warnings']
 
 
 def judge_calls(text, truth, build, verdict, results, gdb=None):
@@ -189,17 +185,15 @@ def judge_calls(text, truth, build, verdict, results, gdb=None):
                 verdict.wrong.append(f'{where}: {len(arguments)} arguments, are {len(values)}')
                 continue
             for argument, value, p in zip(arguments, values, function.all_parameters()):
-                verdict.is_lost = build.loses_parameter(p)
-                if p.type_name() in programs.REFERENCES and argument.startswith('0x'):
+                if p.is_reference() and argument.startswith('0x'):
                     argument = '?'  # an address is no value
                 verdict.tree(f'{where}: {p.name}', argument, value)
-                if gdb and argument in MARKS and gdb.knows(name, number, p.name, value):
-                    verdict.known.append(f'{where}: gdb knows {p.name}')
+                if gdb and value is not programs.ADDRESS:
+                    gdb.compare(verdict, where, (name, number, p.name), argument, value)
             if function.result is None:
                 if result is not None:
                     results.wrong.append(f'{where}: a result, and it is void')
             else:
-                results.is_lost = build.loses_result(function)
                 results.tree(f'{where}: result', result or 'nothing', function.result_value)
 
 
@@ -217,10 +211,10 @@ def judge_record(text, truth, build, verdict):
             rest = {k: v for k, v in rest.items()
                     if k not in ('__vtt_parm', 'vtt') and not re.search(r'_free(_\d+)?$', k)}
             for value, p in zip(values, function.all_parameters()):
-                verdict.is_lost = build.loses_parameter(p)
-                if p.type_name() in programs.REFERENCES and f'{p.name}_ok' not in rest:
+                if p.is_reference() and re.fullmatch('[0-9a-f]{9,}', rest.get(p.name, '')) and (
+                        f'{p.name}_ok' not in rest) and not leaf_is(rest[p.name], value):
                     rest[p.name] = '?'  # its address
-                verdict.fields(where, rest, p.name, value)
+                verdict.fields(where, rest, p.name, value, p.is_reference())
             if rest:
                 verdict.wrong.append(f'{where}: {rest} are no parameters')
 
@@ -235,7 +229,8 @@ def judge_hist(directory, tool, program, names, rng, verdict):
     for name in names:
         functions = [f for _, f in program.truth[name]]
         if all(f is functions[0] for f in functions) and functions[0].kind != 'constructor':
-            may_be += [(name, i) for i, p in enumerate(functions[0].parameters) if p.type in WHOLE]
+            may_be += [(name, i) for i, p in enumerate(functions[0].parameters)
+                       if p.type in WHOLE and not p.is_reference()]
     if not may_be:
         return
     name, i = rng.choice(may_be)
@@ -266,12 +261,42 @@ class Gdb:
             name, *lines = call.splitlines()
             self.calls[name].append(dict(line.partition(' = ')[::2] for line in lines))
 
-    def knows(self, name, number, parameter, value):
-        """Whether it has this number: what it takes for one may be rubbish."""
+    def compare(self, verdict, where, place, argument, value):
+        """Each value of an argument: whether it is marked, and whether gdb has it."""
+        name, number, parameter = place
         calls = self.calls[name]
-        shown = calls[number].get(parameter, '') if number < len(calls) else ''
-        return shown != '' and not isinstance(value, (list, str)) and leaf_is(
-            shown.split(' ')[0], value)
+        text = calls[number].get(parameter, '') if number < len(calls) else ''
+        shown = dict(leaves(re.sub(r'(@0x[0-9a-f]+: )|( = )', lambda m: '=' if m[2] else '', text),
+                            value))
+        for path, one in leaves(argument, value):
+            is_marked = one in MARKS
+            is_known = gdb_leaf_is(shown.get(path, ''), leaf_at(value, path))
+            verdict.gdb += [(is_marked, is_known)]
+            if is_marked and is_known:
+                verdict.known.append(f'{where}: gdb knows {parameter}{path}')
+
+
+def leaves(text, value, path=''):
+    """(path, text) of each value in `{a=1, b={c=2}}`; a text for a whole stands for its parts."""
+    if not isinstance(value, list):
+        return [(path, text)]
+    parts = dict(p.partition('=')[::2] for p in split_list(text[1:-1])) if text[:1] == '{' else {}
+    return [leaf for name, member in value
+            for leaf in leaves(parts.get(name, '' if parts else text), member, f'{path}.{name}')]
+
+
+def leaf_at(value, path):
+    for name in path.split('.')[1:]:
+        value = dict(value)[name]
+    return value
+
+
+def gdb_leaf_is(shown, value):
+    if isinstance(value, programs.Char):
+        return shown.endswith(f"'{value}'")
+    if isinstance(value, str) and not isinstance(value, programs.Enum):
+        return shown.endswith(f'"{value}"')
+    return leaf_is(shown.split(' ')[0], value)
 
 
 def run(directory, *command):
@@ -300,10 +325,12 @@ def run_with(directory, names, verdict, *command):
 def judge_program(options, keep, seed):
     """-> (what it was compiled with, arguments, results)."""
     rng = random.Random(seed)
-    language = rng.choice([name for name in options.languages.split(',') if COMPILERS[name]])
+    language = rng.choice([name for name in options.languages.split(',')
+                           if COMPILERS[name]])
     build = Build(rng, language)
     tool = options.tool
-    make = programs.RustMaker if language == 'rust' else programs.Maker
+    make = {'rust': programs.RustMaker, 'fortran': programs.FortranMaker}.get(
+        language, programs.Maker)
     program = make(seed, language).program()
     directory = keep / str(seed)
     directory.mkdir(parents=True)
@@ -316,10 +343,8 @@ def judge_program(options, keep, seed):
     symbols = run(directory, 'nm', '-C', 'program').stdout
     there = {base_name(line.split(' ', 2)[2].partition('(')[0]) for line in symbols.splitlines()
              if line[17:18] in 'tTW'}  # a function that nobody calls may be gone
-    build.clones = {name for name in there if re.search(
-        re.escape(name) + r'\b.*(\.|clone \.)(constprop|isra)', symbols)}
     gdb = None
-    if seed % options.gdb_each == 0 and language != 'rust' and shutil.which('gdb'):
+    if seed % options.gdb_each == 0 and language in ('c', 'c++') and shutil.which('gdb'):
         gdb = Gdb(directory, symbols.splitlines())
     names = [name for name in sorted(program.truth) if name in there]
     (directory / 'calls').touch()
@@ -347,7 +372,7 @@ def main():
     parser.add_argument('--seed', type=int, default=random.randrange(10**6))
     parser.add_argument('--programs', type=int, default=300)
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
-    parser.add_argument('--languages', default='c,c,c,c++,c++,rust')
+    parser.add_argument('--languages', default='c,c,c,c++,c++,rust,fortran')
     parser.add_argument('--gdb-each', type=int, default=20)
     parser.add_argument('--hist-each', type=int, default=5)
     parser.add_argument('--keep')
@@ -355,8 +380,8 @@ def main():
     keep = pathlib.Path(options.keep or tempfile.mkdtemp(prefix='truth-'))
     (keep / 'run').mkdir(parents=True)
     print(f'seed {options.seed}, {options.programs} programs, what is wrong is in {keep}')
-    figures = collections.defaultdict(lambda: [0] * 9)
-    known = 0
+    figures = collections.defaultdict(lambda: [0] * 7)
+    asked = []
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
         seeds = range(options.seed * 10000, options.seed * 10000 + options.programs)
         waiting = [pool.submit(judge_program, options, keep, seed) for seed in seeds]
@@ -364,21 +389,24 @@ def main():
             kind, verdict, results = done.result()
             row = [1]
             for one in (verdict, results):
-                row += [one.right, one.marked, one.lost, len(one.wrong)]
+                row += [one.right, one.marked, len(one.wrong)]
             figures[kind] = [a + b for a, b in zip(figures[kind], row)]
             if verdict.known:
                 print(f'GDB {seed} {kind}: {len(verdict.known)}, {verdict.known[0]}')
-            known += len(verdict.known)
+            asked += verdict.gdb
             for sentence in (verdict.wrong + results.wrong)[:1]:
                 print(f'WRONG {seed} {kind}: {sentence}')
-    print('compiled with    programs | values  right  marked    lost   wrong |'
-          ' results  right  marked    lost   wrong')
+    print('compiled with    programs | values  right  marked   wrong |'
+          ' results  right  marked   wrong')
     total = [sum(column) for column in zip(*figures.values())]
     for kind, row in [*sorted(figures.items()), ('all', total)]:
-        print('{:16} {:8} | {:13} {:7} {:7} {:7} | {:14} {:7} {:7} {:7}'.format(kind, *row))
-    print(f'{known} marked values are known to gdb, which was asked of each '
-          f'{options.gdb_each}th program')
-    sys.exit(total[4] + total[8] != 0)
+        print('{:16} {:8} | {:13} {:7} {:7} | {:14} {:7} {:7}'.format(kind, *row))
+    marked = sum(is_marked for is_marked, _ in asked)
+    lacking = sum(not is_known for _, is_known in asked)
+    known = sum(is_marked and is_known for is_marked, is_known in asked)
+    print(f'gdb was asked for {len(asked)} values, of each {options.gdb_each}th program: it lacks '
+          f'or has wrong {lacking}; {marked} are marked here, of which gdb knows {known}')
+    sys.exit(total[3] + total[6] != 0)
 
 
 if __name__ == '__main__':

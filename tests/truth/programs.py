@@ -54,6 +54,8 @@ SCALARS = {
 IN_STRUCTS = [name for name in SCALARS if '*' not in name]
 SCALARS |= {'long double': quarter, '__int128': SCALARS['long']}
 REFERENCES = {'const int &': SCALARS['int'], 'const double &': quarter}
+TEXT = 'const std::string &'
+REFERENCES[TEXT] = SCALARS['const char *']
 
 
 def literal(value):
@@ -73,6 +75,8 @@ def literal(value):
 
 
 def name_of(type_):
+    if isinstance(type_, Reference):
+        return f'const struct {type_.name} &'
     return f'struct {type_.name}' if isinstance(type_, Struct) else type_
 
 
@@ -86,15 +90,24 @@ class Struct:
         return f'struct {self.name} {{ {inside} }};'
 
 
+class Reference(Struct):
+    """A structure that a reference is passed of."""
+
+
 @dataclass
 class Parameter:
     type: Any  # a name of SCALARS, or a Struct
     name: str
     uses: list = field(default_factory=list)  # expressions that the function's body reads
     constant: Any = None                      # the value at all calls
+    is_behind_address: bool = False           # as Fortran passes what has no `value`
 
     def type_name(self):
         return name_of(self.type)
+
+    def is_reference(self):
+        return (isinstance(self.type, Reference) or self.type in list(REFERENCES)
+                or self.is_behind_address)
 
 
 @dataclass
@@ -110,9 +123,6 @@ class Function:
     # Or of C++: template, method, constructor (of a class with a virtual base).
     kind: str = 'function'
     calls: list = field(default_factory=list)  # lists of values
-    # Whether each caller reads all of the result, and none could know it beforehand.
-    result_is_read: bool = True
-
 
     def all_parameters(self):
         hidden = [Parameter('', 'this')] if self.kind in ('method', 'constructor') else []
@@ -151,6 +161,8 @@ class Maker:
         if isinstance(type_, Struct):
             picked = [m for m in type_.members if self.rng.random() < likely]
             return [use for member, m in picked for use in self.read_of(member, f'{name}.{m}')]
+        if type_ == TEXT:
+            return [f'{name}[0]'] if self.rng.random() < 0.5 else [f'(long){name}.size()']
         if type_ == '__int128':
             return [f'(long){name}', f'(long)({name} >> 64)']
         return [f'{name}[0]' if type_ == 'const char *' else f'(long){name}']
@@ -158,6 +170,9 @@ class Maker:
     def any_type(self, is_result=False):
         if self.language == 'c++' and not is_result and self.rng.random() < 0.08:
             return self.rng.choice(list(REFERENCES))
+        if self.language == 'c++' and not is_result and self.rng.random() < 0.08:
+            picked = self.rng.choice(self.structs)
+            return Reference(picked.name, picked.members)
         return self.rng.choice(self.structs if self.rng.random() < 0.25 else list(SCALARS))
 
     def function(self, number):
@@ -201,9 +216,9 @@ class Maker:
             return self.made(type_, inside)
         self.sources += 1
         if type_ in REFERENCES:
-            plain = type_.split()[1]
+            plain = 'const char *' if type_ == TEXT else type_.split()[1]
             lines.append(f'static {plain} volatile v{self.sources} = {literal(value)};')
-            return f'({plain})v{self.sources}'
+            return f'std::string(v{self.sources})' if type_ == TEXT else f'({plain})v{self.sources}'
         lines.append(f'static {type_} volatile v{self.sources} = {literal(value)};')
         return f'v{self.sources}'
 
@@ -239,7 +254,6 @@ class Maker:
         if f.result is not None:
             is_constant = self.rng.random() < 0.3
             make = self.constant if is_constant else lambda *what: self.source(lines, *what)
-            f.result_is_read = not is_constant
             body.append(f'return {make(f.result, f.result_value)};')
         if f.is_old_style:
             lines.append(f'{head}({", ".join(p.name for p in f.parameters)}) '
@@ -261,9 +275,7 @@ class Maker:
         else:
             text = f.name + text
         is_read = f.result is not None and self.rng.random() < 0.6
-        if not is_read:
-            f.result_is_read = False
-        else:
+        if is_read:
             uses = self.read_of(f.result, 'r', likely=1)
             reads = ' '.join(f'sink = {use};' for use in uses)
             text = f'{{ {name_of(f.result)} r = {text} {reads} }}'
@@ -283,8 +295,11 @@ class Maker:
     def program(self):
         suffix = 'cc' if self.language == 'c++' else 'c'
         files = {'t.h': '\n'.join(
-            ['#include <stdbool.h>', 'extern volatile long sink;',
-             'enum color { %s };' % ', '.join(f'{k} = {v}' for k, v in COLORS.items())]
+            ['#include <stdbool.h>']
+            + ['#include <string>'] * any(p.type == TEXT for f in self.functions
+                                          for p in f.parameters)
+            + ['extern volatile long sink;',
+               'enum color { %s };' % ', '.join(f'{k} = {v}' for k, v in COLORS.items())]
             + [s.declared() for s in self.structs]
             + ['struct Base { long base = 1; };'] * (self.language == 'c++')) + '\n'}
         truth = {}
@@ -350,8 +365,7 @@ class RustMaker(Maker):
         head = f'#[inline(never)] fn {f.name.removeprefix("main::")}({typed})'
         if f.result is not None:
             head += f' -> {RUST[f.result]}'
-            f.result_is_read = self.rng.random() < 0.7
-            make = self.source if f.result_is_read else lambda _, *what: self.constant(*what)
+            make = self.source if self.rng.random() < 0.7 else lambda _, *what: self.constant(*what)
             body.append(make(lines, f.result, f.result_value))
         lines.append(f'{head} {{ {" ".join(body)} }}')
 
@@ -360,7 +374,6 @@ class RustMaker(Maker):
                      self.source(lines, p.type, v) for p, v in zip(f.parameters, values)]
         text = f'{f.name.removeprefix("main::")}({", ".join(arguments)});'
         if f.result is None or self.rng.random() < 0.4:
-            f.result_is_read = False
             return '  ' + text
         uses = ' '.join(f'sink({use});' for use in self.read_of(f.result, 'r'))
         return f'  {{ let r = {text} {uses} }}'
@@ -375,3 +388,69 @@ class RustMaker(Maker):
         for f, values in order:
             truth[f.name].append((values, f))
         return Program({'main.rs': '\n'.join([*lines, 'fn main() {', *calls, '}']) + '\n'}, truth)
+
+
+FORTRAN = {'int': 'integer(4)', 'short': 'integer(2)', 'signed char': 'integer(1)',
+           'long': 'integer(8)', 'float': 'real(4)', 'double': 'real(8)'}
+
+
+class FortranMaker(RustMaker):
+    """Procedures of a module. What has no `value` is passed by its address."""
+
+    def any_type(self, is_result=False):
+        return self.rng.choice(list(FORTRAN))
+
+    def function(self, number):
+        f = super().function(number)
+        f.name = f'__m_MOD_f{number}'
+        for p in f.parameters:
+            p.is_behind_address = self.rng.random() < 0.7
+        return f
+
+    def read_of(self, type_, name, likely=0.5):
+        return [f'int({name}, 8)']
+
+    def source(self, lines, type_, value):
+        self.sources += 1
+        lines.append(f'  {FORTRAN[type_]}, volatile :: v{self.sources} = '
+                     + self.constant(type_, value))
+        # An expression: what it is given has no other place.
+        return f'v{self.sources} + {self.constant(type_, 0)}'
+
+    def constant(self, type_, value):
+        kind = FORTRAN[type_][-2]
+        return f'{float(value) if "real" in FORTRAN[type_] else value}_{kind}'
+
+    def definition(self, f, lines):
+        name = f.name.removeprefix('__m_MOD_')
+        head = 'subroutine' if f.result is None else 'function'
+        lines.append(f'  {head} {name}({", ".join(p.name for p in f.parameters)})')
+        for p in f.parameters:
+            how = 'intent(in)' if p.is_behind_address else 'value'
+            lines.append(f'    {FORTRAN[p.type]}, {how} :: {p.name}')
+        if f.result is not None:
+            lines.append(f'    {FORTRAN[f.result]} :: {name}')
+        body = [str(f.number + 1000)] + [use for p in f.parameters for use in p.uses]
+        lines += [f'    sink = {use}' for use in body]
+        if f.result is not None:
+            lines.append(f'    {name} = {self.constant(f.result, f.result_value)}')
+        lines.append(f'  end {head}')
+
+    def call(self, f, values, lines):
+        arguments = [self.constant(p.type, v) if p.constant is not None else
+                     self.source(lines, p.type, v) for p, v in zip(f.parameters, values)]
+        text = f'{f.name.removeprefix("__m_MOD_")}({", ".join(arguments)})'
+        return f'  call {text}' if f.result is None else f'  sink = int({text}, 8)'
+
+    def program(self):
+        lines, given, truth = [], [], {f.name: [] for f in self.functions}
+        for f in self.functions:
+            self.definition(f, lines)
+        order = [(f, values) for f in self.functions for values in f.calls]
+        self.rng.shuffle(order)
+        calls = [self.call(f, values, given) for f, values in order]
+        for f, values in order:
+            truth[f.name].append((values, f))
+        text = ['module m', '  integer(8), volatile :: sink = 0', 'contains', *lines, 'end module',
+                'program main', '  use m', *given, *calls, 'end program']
+        return Program({'main.f90': '\n'.join(text) + '\n'}, truth)

@@ -129,16 +129,20 @@ bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* 
   return true;
 }
 
-RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector) {
+RegisterUse use_of_result(const uint8_t* code, size_t available, ResultRegister result) {
   ZydisDecodedInstruction z;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code, available, &z, operands)))
     return RegisterUse::kRead;
   const auto is_it = [&](ZydisRegister one) {
-    if (!is_vector)
+    if (result == ResultRegister::kSt0) return one == ZYDIS_REGISTER_ST0;
+    const bool is_second = result == ResultRegister::kRdx || result == ResultRegister::kXmm1;
+    if (result == ResultRegister::kRax || result == ResultRegister::kRdx)
       return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, one) ==
-             ZYDIS_REGISTER_RAX;
-    return one == ZYDIS_REGISTER_XMM0 || one == ZYDIS_REGISTER_YMM0 || one == ZYDIS_REGISTER_ZMM0;
+             (is_second ? ZYDIS_REGISTER_RDX : ZYDIS_REGISTER_RAX);
+    return int(one) == ZYDIS_REGISTER_XMM0 + is_second ||
+           int(one) == ZYDIS_REGISTER_YMM0 + is_second ||
+           int(one) == ZYDIS_REGISTER_ZMM0 + is_second;
   };
   bool is_read = false, is_written = false;
   for (size_t i = 0; i < z.operand_count; i++) {
@@ -211,6 +215,111 @@ bool decode_argument_store(const uint8_t* code, size_t available, ArgumentStore*
   if (number < 0) return false;
   store->is_vector = number >= 6;
   store->index = uint8_t(store->is_vector ? number - 6 : number);
+  return true;
+}
+
+namespace {
+
+int general_register(ZydisRegister one) {
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, one);
+  const bool is_general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
+  return is_general ? int(whole - ZYDIS_REGISTER_RAX) : -1;
+}
+
+uint16_t register_bit(ZydisRegister one) {
+  const int number = general_register(one);
+  return number < 0 ? 0 : uint16_t(1u << number);
+}
+
+bool is_whole_register(const ZydisDecodedOperand& operand) {
+  return operand.type == ZYDIS_OPERAND_TYPE_REGISTER && operand.size == 64 &&
+         general_register(operand.reg.value) >= 0;
+}
+
+// Whether it moves a pointer on, or makes another one of it.
+bool set_copy(const ZydisDecodedInstruction& z, const ZydisDecodedOperand* operands,
+              DataFlow* flow) {
+  const ZydisDecodedOperand &to = operands[0], &from = operands[1];
+  const bool is_pop = z.mnemonic == ZYDIS_MNEMONIC_POP || z.mnemonic == ZYDIS_MNEMONIC_RET;
+  if (is_pop || z.mnemonic == ZYDIS_MNEMONIC_PUSH) {
+    flow->copied_to = flow->copied_from = kRspNumber;
+    flow->added = is_pop ? 8 : -8;
+    return true;
+  }
+  if (z.mnemonic == ZYDIS_MNEMONIC_LEAVE) {
+    flow->copied_to = kRspNumber;
+    flow->copied_from = 5;  // rbp
+    flow->added = 8;
+    return true;
+  }
+  if (z.operand_count_visible != 2 || !is_whole_register(to)) return false;
+  const bool is_sum = z.mnemonic == ZYDIS_MNEMONIC_ADD || z.mnemonic == ZYDIS_MNEMONIC_SUB;
+  if (z.mnemonic == ZYDIS_MNEMONIC_MOV && is_whole_register(from)) {
+    flow->copied_from = int8_t(general_register(from.reg.value));
+  } else if (z.mnemonic == ZYDIS_MNEMONIC_LEA && from.mem.index == ZYDIS_REGISTER_NONE &&
+             general_register(from.mem.base) >= 0 && from.size == 64) {
+    flow->copied_from = int8_t(general_register(from.mem.base));
+    flow->added = from.mem.disp.has_displacement ? from.mem.disp.value : 0;
+  } else if (is_sum && from.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+    flow->copied_from = int8_t(general_register(to.reg.value));
+    flow->added = z.mnemonic == ZYDIS_MNEMONIC_ADD ? from.imm.value.s : -from.imm.value.s;
+  } else {
+    return false;
+  }
+  flow->copied_to = int8_t(general_register(to.reg.value));
+  return true;
+}
+
+void add_memory(const ZydisDecodedInstruction& z, const ZydisDecodedOperand& operand,
+                DataFlow* flow) {
+  const bool is_address = operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN;
+  if (is_address) {
+    flow->read |= register_bit(operand.mem.base) | register_bit(operand.mem.index);
+    return;
+  }
+  // An index may be the pointer.
+  flow->read |= register_bit(operand.mem.index);
+  const bool is_stack = operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+                        operand.mem.base == ZYDIS_REGISTER_RSP;
+  if (!(operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) || is_stack || flow->nr_reads == 2)
+    return;
+  DataFlow::Read& read = flow->reads[flow->nr_reads++];
+  read.base = int8_t(general_register(operand.mem.base));
+  read.offset = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
+  read.size = operand.size / 8;
+  read.is_open =
+      operand.mem.index != ZYDIS_REGISTER_NONE || z.meta.category == ZYDIS_CATEGORY_STRINGOP;
+}
+
+}  // namespace
+
+bool decode_data_flow(const uint8_t* code, size_t available, DataFlow* flow) {
+  ZydisDecodedInstruction z;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder(), code, available, &z, operands)))
+    return false;
+  *flow = DataFlow{};
+  const bool is_copy = set_copy(z, operands, flow);
+  const bool is_push = z.mnemonic == ZYDIS_MNEMONIC_PUSH || z.mnemonic == ZYDIS_MNEMONIC_POP;
+  // To compare an address uses nothing behind it; neither does xor %edi,%edi.
+  const bool is_zero = z.mnemonic == ZYDIS_MNEMONIC_XOR &&
+                       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       operands[0].reg.value == operands[1].reg.value;
+  const bool is_harmless =
+      is_zero || z.mnemonic == ZYDIS_MNEMONIC_CMP || z.mnemonic == ZYDIS_MNEMONIC_TEST;
+  for (size_t i = 0; i < z.operand_count; i++) {
+    const ZydisDecodedOperand& operand = operands[i];
+    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        (!is_copy || operand.mem.type != ZYDIS_MEMOP_TYPE_AGEN))
+      add_memory(z, operand, flow);
+    if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
+    const uint16_t bit = register_bit(operand.reg.value);
+    const bool is_copied = is_copy && (!is_push || bit == 1u << kRspNumber);
+    if (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) flow->written |= bit;
+    const bool is_read = operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ;
+    if (is_read && !is_copied && !is_harmless) flow->read |= bit;
+  }
   return true;
 }
 

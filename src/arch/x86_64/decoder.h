@@ -55,10 +55,10 @@ inline constexpr size_t kMaxInsnLength = 15;
 // `address`. False when the bytes are no instruction.
 bool decode_insn(const uint8_t* code, size_t available, uint64_t address, Insn* insn);
 
-// What an instruction does first with the register of a result, rax or (`is_vector`) xmm0, or with
-// a part of it.
+// What an instruction does first with a register that results are in, or with a part of it.
+enum class ResultRegister : uint8_t { kRax, kRdx, kXmm0, kXmm1, kSt0 };
 enum class RegisterUse : uint8_t { kNone, kRead, kWritten };
-RegisterUse use_of_result(const uint8_t* code, size_t available, bool is_vector);
+RegisterUse use_of_result(const uint8_t* code, size_t available, ResultRegister result);
 
 // A store of a whole argument register into the frame: `mov %rdi,-24(%rbp)`.
 struct ArgumentStore {
@@ -70,5 +70,27 @@ struct ArgumentStore {
 bool decode_argument_store(const uint8_t* code, size_t available, ArgumentStore* store);
 // The argument registers that an instruction writes: a bit for each of rdi … r9, then xmm0 … xmm7.
 uint32_t argument_registers_written(const uint8_t* code, size_t available);
+
+// What an instruction does to general registers and memory, as far as following a pointer needs it.
+// Registers have the processor's numbers: rax 0, rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7 …
+inline constexpr int kNrGeneralRegisters = 16;
+inline constexpr uint8_t kRaxNumber = 0, kRspNumber = 4, kRdiNumber = 7;
+struct DataFlow {
+  struct Read {
+    int8_t base = -1;      // -1: none
+    bool is_open = false;  // also behind it: an index, or a string instruction
+    int64_t offset = 0;
+    uint32_t size = 0;
+  };
+  Read reads[2];  // of memory
+  uint8_t nr_reads = 0;
+  // copied_to = copied_from + added: mov, lea, add, sub, push, pop. -1: no such instruction.
+  int8_t copied_to = -1, copied_from = -1;
+  int64_t added = 0;
+  // Bits of other registers. Those of an address are not read.
+  uint16_t read = 0, written = 0;
+};
+// False when the bytes are no instruction.
+bool decode_data_flow(const uint8_t* code, size_t available, DataFlow* flow);
 
 }  // namespace patchbay

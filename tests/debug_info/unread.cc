@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// For entry_parameters_test: functions that never read all that they are given, so that callers
+// which know them need not store it, and what callers that know nobody store all the same.
+struct two {
+  long a, b;
+};
+struct big {
+  long a, b, c;
+};
+struct mixed {
+  int a;
+  char b;
+  long c;
+};
+volatile long sink;
+#define LOCAL __attribute__((noinline, visibility("hidden")))
+
+LOCAL void half(const two& p) { sink = p.b; }
+LOCAL void handed_on(int n, const two& p) {
+  sink = n;
+  half(p);
+}
+LOCAL void untouched(const int& n, const int& read) { sink = read; }
+LOCAL void big_unread(big b, long last) { sink = last; }
+LOCAL void big_read(big b) { sink = b.c; }
+LOCAL void word(mixed m, int n) { sink = m.c + n; }
+static __attribute__((noinline)) long wide(long double x, __int128 n, long y) {
+  sink = long(x) + long(n);
+  return y;
+}
+// Nobody here calls it: whoever does stores all.
+__attribute__((noinline)) void from_outside(const two& p) { sink = p.a; }
+
+void use(long n) {
+  half({n, 2});
+  handed_on(int(n), {3, n});
+  untouched(int(n), int(n) + 1);
+  big_unread({n, n, n}, n);
+  big_read({n, n, n});
+  word({int(n), 'c', n}, int(n));
+  sink = wide(2.5L, 7, n) + wide(2.5L, 7, n + 1);
+}
