@@ -80,9 +80,9 @@ class TraceDatWriter {
                                                       const TraceDatOptions& options);
   ~TraceDatWriter();
 
-  // Keeps one page. Pages are written many at a time. An error (ENOSPC, EIO) means that this one, or
-  // some of those that wait with it, are not in the file and were counted in TraceDatResult; pages
-  // written before are safe, and a later call may succeed again.
+  // Keeps one page. Pages are written many at a time. An error (ENOSPC, EIO) means that some of
+  // those that were waiting are not in the file and were counted in TraceDatResult; pages written
+  // before are safe, and a later call may succeed again.
   Status append_page(uint32_t cpu, const PageImage& page) { return append_page(0, cpu, page); }
   Status append_page(uint32_t buffer, uint32_t cpu, const PageImage& page);
   uint64_t pages() const { return pages_; }
