@@ -91,7 +91,7 @@ test_programs() {
     # shellcheck disable=SC2046  # words
     no_misses $name $(functions_of $name)
   done
-  run_both return_longjmp # ten million calls that never return
+  run_both return_longjmp # two million calls that never return
   no_misses return_longjmp ret_jump ret_plain
   run_both return_recursion
   no_misses return_recursion ret_recurse

@@ -284,10 +284,10 @@ probe_entry_callback:
 	mov SLOT_TOKEN(%r8), %ecx
 	mov %rax, SLOT_RETURN_ADDRESS(%r8)
 	lea pb_return_trampolines(%rip), %r10
-	mov %dx, SLOT_TRAMPOLINE(%r8)
 	shl $TRAMPOLINE_SHIFT, %edx
 	add $0x10000, %ecx			/* the next generation */
 	add %rdx, %r10
+	mov %r10d, SLOT_TRAMPOLINE(%r8)
 	mov %ecx, SLOT_TOKEN(%r8)
 	mov %ecx, %eax
 	lea 8(%rsp), %r11
@@ -427,11 +427,7 @@ probe_entry_hook:
 	jae .Lnot_usual_graph
 .Lgraph_load:
 	mov 8(%rsp, %r10), %r10			/* a page may be gone */
-	movzwl SLOT_TRAMPOLINE(%r8), %ecx
-	shl $TRAMPOLINE_SHIFT, %ecx
-	sub %rcx, %r10
-	lea pb_return_trampolines(%rip), %rcx
-	cmp %rcx, %r10
+	cmp %r10d, SLOT_TRAMPOLINE(%r8)
 	jne .Lnot_usual_graph
 	mov SLOT_DEPTH(%r8), %r10d
 	cmp $-1, %r10w

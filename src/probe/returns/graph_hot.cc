@@ -44,7 +44,7 @@ uint32_t token_of(uint32_t slot, uint64_t state) {
 ReturnSlot* slot_of(uint32_t token) { return &pb_return_slots[(token & 0xffff) - 1]; }
 
 bool is_trampoline_of(uint64_t value, const ReturnSlot* slot) {
-  return value == trampoline_address(slot->trampoline);
+  return value == trampoline_of(slot);
 }
 
 // The word that the slot hooks for the call of the token; 0: the slot is another call's by now.

@@ -142,17 +142,14 @@ return_entry:
 	test %eax, %eax
 	jz pb_return_general
 	mov SAVED(0)(%rsp), %rcx
-	lea pb_return_trampolines(%rip), %rdx
 	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r8
-	sub %rdx, %rcx
 	shl $SLOT_SHIFT, %rax
 	add %rax, %r8
 	lea SAVED(0)(%rsp), %rax
 	xor SLOT_STATE(%r8), %rax
-	shr $TRAMPOLINE_SHIFT, %ecx
 	shl $16, %rax				/* without the generation */
 	jnz pb_return_general			/* or chained */
-	cmp %cx, SLOT_TRAMPOLINE(%r8)
+	cmp %ecx, SLOT_TRAMPOLINE(%r8)
 	jne pb_return_general
 	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
 	and $~GRAPH_INSIDE, %eax

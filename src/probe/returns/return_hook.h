@@ -80,8 +80,7 @@ struct alignas(64) ReturnSlot {
   const SiteProgram* program;  // site->return_program as it was at the entry
   const CallSite* site;
   uint32_t wanted;        // bit i: program->event[i] takes part (max_active left room)
-  uint16_t chained_by;    // atomic; slot of the tail call that hooked the same word
-  uint16_t trampoline;    // what stands in the word
+  uint32_t trampoline;    // what stands in the word: the low half of its address
   uint64_t arg[6];        // integer arguments at the entry
   uint16_t chain_length;  // slots that hook the same word, this one included; of a spare: 1
   uint8_t limited;        // some event of it has max_active; of a spare: 0
@@ -168,6 +167,10 @@ extern uint64_t pb_return_address[kReturnTrampolines] __attribute__((visibility(
 inline uint64_t trampoline_address(uint32_t number) {
   return reinterpret_cast<uint64_t>(pb_return_trampolines) +
          uint64_t{number} * kReturnTrampolineSize;
+}
+inline uint64_t trampoline_of(const ReturnSlot* slot) {
+  const auto first = reinterpret_cast<uint64_t>(pb_return_trampolines);
+  return first + uint32_t(slot->trampoline - uint32_t(first));
 }
 // Of an address that is one.
 inline uint32_t trampoline_number(uint64_t address) {

@@ -5,8 +5,8 @@
 //     0              free
 //     kOwned         being filled or emptied by the thread that made it so
 //     word           hooks the call whose return address is at `word` (8-aligned)
-//     word | 2       the same, and a tail call has hooked the word since: chained_by. Both have the
-//                    same trampoline; the slot of the tail call says which was before it
+//     word | 2       the same, and a tail call has hooked the word since. Both have the same
+//                    trampoline; the slot of the tail call says which was before it
 //     spare | 1      kept by the thread one of whose ReturnThread::spare is there, and not in use;
 //                    a spare has two bytes, so that its address may end in any even digit
 //
@@ -91,7 +91,7 @@ uint8_t g_gone[kReturnSlots];            // atomic; an unwinder has said that th
 
 uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - pb_return_slots); }
 
-uint64_t trampoline_of(const ReturnSlot* slot) { return trampoline_address(slot->trampoline); }
+uint32_t number_of(const ReturnSlot* slot) { return trampoline_number(trampoline_of(slot)); }
 
 uint64_t generation_of(const ReturnSlot* slot) {
   return uint64_t{slot->generation} << kGenerationShift;
@@ -223,8 +223,9 @@ void count_left(const ReturnSlot* slot, uint64_t state) {
 
 // Rule C. The slot stays armed, and nobody's spare.
 void put_in_doubt(ReturnSlot* slot) {
-  __atomic_store_n(&g_in_doubt[index_of(slot)], slot->trampoline, __ATOMIC_RELAXED);
-  if (!is_retired(slot->trampoline)) retire_trampoline(slot->trampoline);
+  const uint32_t number = number_of(slot);
+  __atomic_store_n(&g_in_doubt[index_of(slot)], uint16_t(number), __ATOMIC_RELAXED);
+  if (!is_retired(number)) retire_trampoline(number);
 }
 
 // The call is surely left: its slot is the caller's. Another may be quicker, or it has returned.
@@ -552,7 +553,6 @@ void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
   slot->chain_length = uint16_t(before->chain_length + 1);
   slot->return_address = index_of(before);
   forget_word(index_of(before), reinterpret_cast<uint64_t>(word));  // found by the later one
-  __atomic_store_n(&before->chained_by, uint16_t(index_of(slot)), __ATOMIC_RELEASE);
   __atomic_store_n(&before->state,
                    reinterpret_cast<uint64_t>(word) | kChained | generation_of(before),
                    __ATOMIC_RELEASE);
@@ -563,14 +563,14 @@ __attribute__((noinline)) void unchain(const ReturnSlot* slot, uint64_t word) {
   ReturnSlot* before = &pb_return_slots[slot->return_address];
   const uint64_t state = __atomic_load_n(&before->state, __ATOMIC_ACQUIRE);
   if ((state & kSlotTagMask) != kChained || hooked_word(state) != word) return;
-  if (before->chained_by != index_of(slot)) return;
+  if (before->chain_length + 1 != slot->chain_length) return;
   __atomic_store_n(&before->state, state & ~kChained, __ATOMIC_RELEASE);
   if (before->home >= kReturnSpares) index_word(index_of(before), word);
 }
 
 // The slot is owned and filled.
 void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word, uint32_t trampoline) {
-  slot->trampoline = uint16_t(trampoline);
+  slot->trampoline = uint32_t(trampoline_address(trampoline));
   slot->return_address = pb_return_address[trampoline];
   if (before) chain(before, slot, word);
   __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
@@ -616,7 +616,7 @@ Hooked hook(const Call& call, Wanted wanted) {
   ReturnThread* thread = &pb_return_thread;
   settle_levels(thread, word, before);
   doubt_others_at(word, before);
-  const uint32_t trampoline = before ? before->trampoline : take_trampoline(caller);
+  const uint32_t trampoline = before ? number_of(before) : take_trampoline(caller);
   if (__builtin_expect(!trampoline, 0)) return Hooked::kLeftAlone;
   if (!before) note_trampoline(caller, trampoline, version);
   ReturnSlot* slot = take_slot(thread);
@@ -703,7 +703,7 @@ enum class Fit { kNo, kBehindTailCall, kYes };
 
 Fit fit(const ReturnSlot* slot, uint64_t word, uint32_t trampoline) {
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) & ~kGenerationMask;
-  if ((state & ~kChained) != word || slot->trampoline != trampoline) return Fit::kNo;
+  if ((state & ~kChained) != word || number_of(slot) != trampoline) return Fit::kNo;
   return state == word ? Fit::kYes : Fit::kBehindTailCall;
 }
 
