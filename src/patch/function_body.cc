@@ -34,7 +34,7 @@ int64_t distance_at(std::string_view table, size_t index, size_t size) {
 }  // namespace
 
 FunctionBody::FunctionBody(const ModuleCode& code, uint64_t start, uint64_t end)
-    : start_(start), end_(end) {
+    : start_(start), end_(end), is_fixed_(code.has_fixed_addresses()) {
   const size_t words = (end - start) / 64 + 1;
   boundary_.resize(words);
   target_.resize(words);
@@ -44,6 +44,8 @@ FunctionBody::FunctionBody(const ModuleCode& code, uint64_t start, uint64_t end)
     decode(code, first, last);
     first = last;
   }
+  std::sort(named_.begin(), named_.end());
+  named_.erase(std::unique(named_.begin(), named_.end()), named_.end());
 }
 
 bool FunctionBody::test(const std::vector<uint64_t>& bits, uint64_t address) const {
@@ -70,6 +72,7 @@ void FunctionBody::decode(const ModuleCode& code, uint64_t first, uint64_t last)
     }
     set(&boundary_, at);
     follow_registers(data + offset, insn);
+    if (is_fixed_) note_constants(data + offset, insn);
     indirect_ |= insn.kind == InsnKind::kIndirectJump || insn.kind == InsnKind::kUnsupported;
     if (insn.is_direct_branch()) {
       set(&target_, insn.target);
@@ -87,10 +90,10 @@ void FunctionBody::follow_registers(const uint8_t* code, const Insn& insn) {
   if (insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall) sums_ &= kKeptByCalls;
   if (!insn.modrm_offset) {
     const size_t at = (code[0] & 0xf0) == 0x40 ? 1 : 0;
-    const bool is_constant = (code[at] & 0xf8) == 0xb8 && insn.length == at + 5;
-    const bool is_pop = (code[at] & 0xf8) == 0x58;
-    if (is_constant) named_.push_back(load_u32(code + at + 1));
-    if (is_constant || is_pop) sums_ &= ~(1u << ((code[at] & 7) | (at && (code[0] & 1) ? 8 : 0)));
+    const uint32_t reg = 1u << ((code[at] & 7) | (at && (code[0] & 1) ? 8 : 0));
+    const bool is_move = (code[at] & 0xf8) == 0xb8, is_pop = (code[at] & 0xf8) == 0x58;
+    if (is_move || is_pop) sums_ &= ~reg;
+    if (code[at] == 0x05 || code[at] == 0x2d) sums_ |= 1;  // rax and a constant
     return;
   }
   const uint8_t prefix = insn.modrm_offset >= 2 ? code[insn.modrm_offset - 2] : 0;
@@ -119,6 +122,19 @@ void FunctionBody::follow_registers(const uint8_t* code, const Insn& insn) {
   } else if (opcode == 0x03 || opcode == 0x2b) {
     sums_ |= reg;
   }
+}
+
+// Four bytes that an instruction ends with, and a displacement of four. One that is no address
+// does no harm: nothing is there.
+void FunctionBody::note_constants(const uint8_t* code, const Insn& insn) {
+  if (insn.length < 5 || insn.is_direct_branch() || insn.rip_disp_offset) return;
+  named_.push_back(load_u32(code + insn.length - 4));
+  if (!insn.modrm_offset) return;
+  const uint8_t* modrm = code + insn.modrm_offset;
+  const bool has_sib = (*modrm & 7) == 4 && *modrm < 0xc0;
+  const bool has_disp32 =
+      (*modrm & 0xc0) == 0x80 || (*modrm < 0x40 && has_sib && (modrm[1] & 7) == 5);
+  if (has_disp32) named_.push_back(load_u32(modrm + 1 + has_sib));
 }
 
 uint64_t FunctionBody::instruction_around(uint64_t address) const {

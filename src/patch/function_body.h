@@ -32,7 +32,8 @@ class FunctionBody {
   bool has_indirect_jump() const { return indirect_; }
   // An indirect jump goes to a sum that was computed before it, as by a table of distances.
   bool jumps_to_sum() const { return jumps_to_sum_; }
-  // Addresses that its instructions put into registers: lea, mov of a constant.
+  // Addresses that its instructions name, but for branches: by lea, and in an object that is never
+  // moved as a constant or as the place of a table. Sorted.
   const std::vector<uint64_t>& named() const { return named_; }
   // Where its jumps (not calls) leave it.
   const std::vector<uint64_t>& jumps_out() const { return jumps_out_; }
@@ -42,10 +43,12 @@ class FunctionBody {
   void set(std::vector<uint64_t>* bits, uint64_t address);
   void decode(const ModuleCode& code, uint64_t first, uint64_t last);
   void follow_registers(const uint8_t* code, const Insn& insn);
+  void note_constants(const uint8_t* code, const Insn& insn);
 
   uint64_t start_, end_;
   bool indirect_ = false;
   bool jumps_to_sum_ = false;
+  bool is_fixed_;
   uint32_t sums_ = 0;  // while decoding: a bit for each register that has been added to
   std::vector<uint64_t> named_;
   std::vector<uint64_t> boundary_, target_, undecoded_;  // bit per byte

@@ -160,7 +160,7 @@ void ModuleCode::for_each_named(const Range& range, Visit&& visit) const {
     if (i + 6 > size || (code[i + 1] & 0xc7) != 0x05) continue;
     visit(range.first + i + 6 + uint64_t(int64_t{load32(code + i + 2)}), range.first + i);
   }
-  if (module_.bias() != 0) return;
+  if (!has_fixed_addresses()) return;
   for (uint64_t i = kOperandLookBack; i + 4 <= size; i++) {
     const uint64_t value = uint32_t(load32(code + i));
     if (value - range.first < size && may_be_operand(code, i)) visit(value, range.first + i);

@@ -50,6 +50,8 @@ class ModuleCode {
   bool loops_to(uint64_t start, uint64_t end, uint64_t target) const;
   // Bytes of the file at any address of the module, code or data.
   std::string_view file_bytes(uint64_t address) const { return module_.file_bytes(address); }
+  // Its addresses are numbers: it is never moved.
+  bool has_fixed_addresses() const { return module_.bias() == 0; }
   // Some bytes of [start, end) may be an indirect jump. False is certain.
   bool may_jump_indirectly(uint64_t start, uint64_t end) const;
   // Where indirect jumps are known to lead, found by decoding: address_into() has them, too.

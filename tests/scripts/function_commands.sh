@@ -33,7 +33,7 @@ forget() { # every command
 put set_ftrace_filter 'alpha beta gamma_one'
 check "the tracer" put current_tracer function
 has "debug/call_sites has what only it traces" "$(rd debug/call_sites)" \
-  '^0x[0-9a-f]+ [a-z-]+ beta \[on_command\] trace( \(.*\))?$'
+  '^0x[0-9a-f]+ [a-z-]+ beta \[on_command\] trace( \(.*\))? bytes 0x[0-9a-f]+\+5$'
 
 # --- traceoff and traceon act at the hit
 works 'beta:traceoff'
