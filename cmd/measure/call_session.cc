@@ -189,8 +189,8 @@ std::string CallSession::found_name(const std::string& function) {
 }
 
 // A place of a probe has no blanks and means one function. Overloads are told apart by their
-// mangled names: "libfoo.so.1:_ZN2ns1fEi". Where the process does not know the name, the offset says
-// it: "libfoo.so.1@0x1234".
+// mangled names: "libfoo.so.1:_ZN2ns1fEi". Where the process does not know the name, the offset
+// says it: "libfoo.so.1@0x1234".
 std::vector<std::string> CallSession::places_of(const std::string& function, bool by_offset) {
   Result<std::vector<ResolvedFunction>> found = symbols().resolve(function);
   std::vector<std::string> places;
