@@ -8,6 +8,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3)  # the tool's alone, never the agent's
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)  # too
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)  # too: exports
+pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)  # too, as libdw has it
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)     # too
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)  # too
 # Only its headers: the library is loaded when it is needed.
@@ -23,6 +24,7 @@ include(cmake/portable.cmake)
 pb_library(pb_fuse FUSE3)
 pb_library(pb_libdw LIBDW)
 pb_library(pb_zstd ZSTD)
+pb_library(pb_lzma LZMA)
 pb_library(pb_zlib ZLIB)
 pb_library(pb_sqlite SQLITE)
 
@@ -148,7 +150,7 @@ set_property(TARGET patchbay_agent APPEND PROPERTY
 file(GLOB debug_info_sources CONFIGURE_DEPENDS src/debug_info/*.cc)
 list(FILTER debug_info_sources EXCLUDE REGEX "_(test|fuzz|bench)\\.cc$")
 add_library(pb_debug_info STATIC ${debug_info_sources})
-target_link_libraries(pb_debug_info PUBLIC pb_core pb_libdw pb_zstd)
+target_link_libraries(pb_debug_info PUBLIC pb_core pb_libdw pb_zstd pb_lzma)
 pb_precompile(pb_debug_info)
 pb_unity(pb_debug_info)
 

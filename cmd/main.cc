@@ -14,7 +14,9 @@
 #include "cmd/command_table.h"
 #include "cmd/common/print_file.h"
 #include "cmd/target/attachment.h"
+#include "debug_info/packed_symbols.h"
 #include "serve/client.h"
+#include "symbol/debug_file.h"
 #include "symbol/symbol.h"
 
 namespace patchbay::cmd {
@@ -113,6 +115,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   patchbay::cmd::fill_closed_descriptors();
   static const patchbay::MappedFilesGuard guard;
+  patchbay::set_symbol_unpacker(&patchbay::unpacked_symbols);
   patchbay::serve::set_end_check(
       [] { return patchbay::cmd::interrupted() || patchbay::cmd::is_told_to_end(); });
   try {

@@ -171,8 +171,11 @@ std::string CallSession::define_return(const DefinedFunction& function, std::str
     return defined.ok();
   };
   bool has_any = function.function.find(' ') == std::string::npos && define_at(function.function);
-  if (!has_any)
-    for (const std::string& place : places_of(function.function)) has_any |= define_at(place);
+  for (const bool by_offset : {false, true}) {
+    if (has_any) break;
+    for (const std::string& place : places_of(function.function, by_offset))
+      has_any |= define_at(place);
+  }
   if (!has_any) return "";
   if (uses_) uses_->add(ToolUse::Kind::kEvent, "calls/" + name);
   return "calls:" + name;
@@ -186,15 +189,17 @@ std::string CallSession::found_name(const std::string& function) {
 }
 
 // A place of a probe has no blanks and means one function. Overloads are told apart by their
-// mangled names: "libfoo.so.1:_ZN2ns1fEi".
-std::vector<std::string> CallSession::places_of(const std::string& function) {
+// mangled names: "libfoo.so.1:_ZN2ns1fEi". Where the process does not know the name, the offset
+// says it: "libfoo.so.1@0x1234".
+std::vector<std::string> CallSession::places_of(const std::string& function, bool by_offset) {
   Result<std::vector<ResolvedFunction>> found = symbols().resolve(function);
   std::vector<std::string> places;
   if (!found.ok()) return places;
   for (const ResolvedFunction& one : *found)
     if (one.module && !one.symbol.name.empty())
-      places.push_back(std::string(base_name(one.module->path())) + ":" +
-                       std::string(one.symbol.name));
+      places.push_back(std::string(base_name(one.module->path())) +
+                       (by_offset ? "@" + hex_number(one.symbol.address - one.module->bias())
+                                  : ":" + std::string(one.symbol.name)));
   return places;
 }
 

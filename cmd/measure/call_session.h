@@ -92,7 +92,7 @@ class CallSession {
                            const std::string& fetches);
   void define_catch();
   std::string define_return(const DefinedFunction& function, std::string* why);
-  std::vector<std::string> places_of(const std::string& function);
+  std::vector<std::string> places_of(const std::string& function, bool by_offset);
   std::string found_name(const std::string& function);
   SymbolTable& symbols();
   Status read_modules();

@@ -18,6 +18,7 @@
 #include "cmd/target/probe_source.h"
 #include "cmd/target/prototypes.h"
 #include "cmd/target/target_program.h"
+#include "cmd/target/target_symbols.h"
 #include "cmd/target/tool_uses.h"
 #include "event/function_event.h"
 #include "event/function_event_atom.h"
@@ -340,6 +341,24 @@ std::vector<NamedFunction> functions_to_come(const std::string& text,
   return found;
 }
 
+// Of what debug information says of the function `whole`, what is about its clone `name`:
+// f.isra.0. One line for all of them is for this one, too.
+void keep_clone(const std::string& whole, const std::string& name, Prototype* prototype) {
+  const std::string suffix = name.substr(whole.size());
+  if (prototype->lines.size() == 1 && prototype->lines[0].starts_with(whole + "("))
+    prototype->lines[0].insert(whole.size(), suffix);
+  for (size_t i = prototype->lines.size(); i-- > 0;) {
+    const std::string_view line = without_event_name(prototype->lines[i]);
+    if (line.find(suffix + "(") != line.npos) continue;
+    const auto drop = [i](auto* all) { all->erase(all->begin() + std::ptrdiff_t(i)); };
+    drop(&prototype->lines);
+    drop(&prototype->results);
+    drop(&prototype->names);
+    drop(&prototype->objects);
+    drop(&prototype->wholes);
+  }
+}
+
 // Empty: the process has no such function.
 Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event,
                                       bool has_rest) {
@@ -366,12 +385,16 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
     return !shown_clone_suffix(one.name).empty();
   };
   std::stable_partition(found.begin(), found.end(), std::not_fn(is_clone));
+  const std::string asked = split_library(event.text).second;
+  const bool is_clone_asked = !shown_clone_suffix(asked).empty();
   for (const NamedFunction& function : found) {
     const std::string whole =
         function.name.substr(0, function.name.size() - shown_clone_suffix(function.name).size());
     if (with_clones.contains(whole)) continue;
     Prototype prototype = prototypes.of(whole, function.library);
-    const bool is_said = prototype.source == Prototype::Source::kDebugInfo;
+    if (is_clone_asked && is_clone(function)) keep_clone(whole, function.name, &prototype);
+    const bool is_said =
+        prototype.source == Prototype::Source::kDebugInfo && !prototype.lines.empty();
     if (is_said) with_clones.insert(whole);
     if (is_clone(function) && !is_said) prototype = prototypes.of(function.name, function.library);
     if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
@@ -435,7 +458,7 @@ Result<Definitions> unlisted_definitions(serve::Client& client, const std::strin
   const bool has_library = !split_library(text).first.empty();
   if (!is_known && !prototype.only_copies.empty())
     return user_error(EINVAL, "-e '" + text + "': " + prototype.only_copies);
-  if (!is_known && !has_library) return definitions;
+  if (!is_known && !has_library && place_in_process(client, text).empty()) return definitions;
   if (!is_known) say_what_is_unknown({text});
   if (const std::string soname = has_library ? "" : library_to_come(prototype, text, objects);
       !soname.empty()) {
@@ -586,6 +609,13 @@ Result<std::string> define_function(serve::Client& client, const std::string& li
     name = "functions:" + free;
   }
   Status defined = define(client, "function_events", chosen);
+  if (!defined.ok() && defined.error().errno_value == ENOENT && parsed.def) {
+    const std::string place = place_in_process(client, parsed.def->function);
+    FunctionEventDef there = *parsed.def;
+    there.event = name.substr(name.find(':') + 1);
+    there.function = place;
+    if (!place.empty()) defined = define(client, "function_events", there.canonical());
+  }
   if (!defined.ok()) return defined.error();
   if (uses) uses->add(ToolUse::Kind::kFunction, name.substr(name.find(':') + 1));
   return name;
@@ -943,7 +973,8 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
   std::string text = event.text;
   if (text.ends_with("(*)")) text.resize(text.size() - 3);
   const EventRequest request{text, ""};
-  if (std::optional<DeclaredFunction> declared = declared_function(text)) {
+  const bool is_name = request.kind() == EventRequest::Kind::kEvent;  // T::operator(), too
+  if (std::optional<DeclaredFunction> declared = is_name ? std::nullopt : declared_function(text)) {
     print_probe_notes(declared->made.notes);
     if (!declared->has_result)
       declared->result = result_of(client, function_name_in(declared->made.line));
@@ -954,7 +985,7 @@ Result<Definitions> function_definitions(serve::Client& client, const EventReque
   }
   if (request.kind() == EventRequest::Kind::kFunction)
     return Definitions{{"function_events", text, false, result_of(client, function_name_in(text))}};
-  if (request.kind() != EventRequest::Kind::kEvent)
+  if (!is_name)
     return user_error(EINVAL, "-e '" + text +
                                   "': a function is needed: its name, a glob, FUNC(TYPE NAME, "
                                   "...) or a declaration of C.");

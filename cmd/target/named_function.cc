@@ -72,7 +72,10 @@ bool may_define(const std::string& path, const std::string& name) {
 std::string sole_file_with_function(const std::vector<std::string>& objects,
                                     const std::string& name) {
   if (name.empty() || !is_word_start(name[0])) return "";
-  if (!std::all_of(name.begin(), name.end(), is_word_char)) return "";
+  // A symbol of C++ may be that of a clone, _ZN1fEv.isra.0.
+  const bool is_symbol = name.starts_with("_Z");
+  const auto is_part = [&](char c) { return is_word_char(c) || (is_symbol && c == '.'); };
+  if (!std::all_of(name.begin(), name.end(), is_part)) return "";
   std::string sole;
   for (const std::string& object : objects) {
     const NameInFile found = look_for_name(object, name);

@@ -15,6 +15,10 @@ namespace patchbay::cmd {
 // "helper@a.c", "area(int)", "prog@0x1234". Empty: it means one, or none.
 std::map<uint64_t, std::string> namesakes_of(serve::Client& client, const std::string& name);
 
+// Where a function is of which only we know the name (MiniDebugInfo), as its agent finds it:
+// "prog@0x1234". "": there is none, or there are several.
+std::string place_in_process(serve::Client& client, const std::string& name);
+
 // The text of a /proc/kallsyms: lines "%016llx t name\t[module]\n", ascending.
 Result<std::string> target_kallsyms(serve::Client& client);
 

@@ -246,12 +246,35 @@ std::string_view DebugInfo::section(const char* name) const {
   return {static_cast<const char*>(data->d_buf), data->d_size};
 }
 
+namespace {
+
+// What .gnu.version says of the symbols of .dynsym; null: there is none.
+Elf_Data* versions_of(Elf* elf) {
+  GElf_Shdr header;
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));)
+    if (::gelf_getshdr(section, &header) && header.sh_type == SHT_GNU_versym)
+      return ::elf_getdata(section, nullptr);
+  return nullptr;
+}
+
+// A version that new programs do not ask for. Other tables than .dynsym have it in the name.
+bool is_old_symbol(std::string_view name, Elf_Data* versions, size_t index) {
+  constexpr GElf_Versym kHidden = 0x8000;
+  const size_t at = name.find('@');
+  if (at != name.npos) return name.substr(at, 2) != "@@";
+  GElf_Versym version = 0;
+  return versions && ::gelf_getversym(versions, int(index), &version) && (version & kHidden);
+}
+
+}  // namespace
+
 void DebugInfo::read_symbols(Elf* elf) {
   for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
     GElf_Shdr header;
     if (!::gelf_getshdr(section, &header)) continue;
     if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM) continue;
     Elf_Data* data = ::elf_getdata(section, nullptr);
+    Elf_Data* const versions = header.sh_type == SHT_DYNSYM ? versions_of(elf) : nullptr;
     size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
     for (size_t i = 0; i < count; i++) {
       GElf_Sym symbol;
@@ -261,7 +284,8 @@ void DebugInfo::read_symbols(Elf* elf) {
       std::string_view name(text);
       symbols_.push_back(
           {symbol.st_value, symbol.st_size, std::string(name.substr(0, name.find('@'))),
-           GELF_ST_TYPE(symbol.st_info) == STT_FUNC, GELF_ST_BIND(symbol.st_info) == STB_LOCAL});
+           GELF_ST_TYPE(symbol.st_info) == STT_FUNC, GELF_ST_BIND(symbol.st_info) == STB_LOCAL,
+           is_old_symbol(name, versions, i)});
     }
   }
 }
@@ -281,6 +305,18 @@ const ObjectSymbol* DebugInfo::symbol_at(uint64_t address, bool is_function) con
     if (better) best = &*end;
   }
   return best;
+}
+
+bool DebugInfo::is_old_version(uint64_t address, std::string_view name) const {
+  bool is_old = false;
+  auto one = std::lower_bound(symbols_.begin(), symbols_.end(), address,
+                              [](const ObjectSymbol& s, uint64_t a) { return s.address < a; });
+  for (; one != symbols_.end() && one->address == address; ++one) {
+    if (one->name != name) continue;
+    if (!one->is_old_version) return false;
+    is_old = true;
+  }
+  return is_old;
 }
 
 size_t DebugInfo::count_symbols(std::string_view name) const {

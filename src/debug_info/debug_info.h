@@ -45,6 +45,7 @@ struct ObjectSymbol {
   std::string name;  // mangled, without @VERSION
   bool is_function = false;
   bool is_local = false;
+  bool is_old_version = false;  // NAME@VERSION: not what NAME alone means
 };
 
 class DebugInfo {
@@ -71,6 +72,9 @@ class DebugInfo {
   const std::vector<ObjectSymbol>& symbols() const { return symbols_; }
   // The symbol of this kind that contains the address; null when there is none.
   const ObjectSymbol* symbol_at(uint64_t address, bool is_function) const;
+  // Whether a symbol of this name there is one of an old version, f@VERSION beside f@@VERSION, and
+  // none the default one.
+  bool is_old_version(uint64_t address, std::string_view name) const;
   // How many different addresses the name stands for.
   size_t count_symbols(std::string_view name) const;
   // Where an address lies in the file. An address that exists only in memory (.bss) gets the place

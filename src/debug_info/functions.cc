@@ -56,6 +56,15 @@ bool is_remainder(const DebugInfo& info, uint64_t entry) {
   return symbol && symbol->address == entry && symbol->name.find(".part.") != std::string::npos;
 }
 
+// NAME means its default version. The default one may be defined in another object.
+void drop_old_versions(const DebugInfo& info, std::vector<FunctionInstance>* found) {
+  const auto is_old = [&](const FunctionInstance& one) {
+    const ObjectSymbol* symbol = one.is_inlined ? nullptr : info.symbol_at(one.entry, true);
+    return symbol && symbol->address == one.entry && info.is_old_version(one.entry, symbol->name);
+  };
+  if (!std::all_of(found->begin(), found->end(), is_old)) std::erase_if(*found, is_old);
+}
+
 // One construction is one call.
 void drop_ways_to_structors(const DebugInfo& info, std::vector<FunctionInstance>* found) {
   std::vector<StructorCode> functions;
@@ -315,6 +324,7 @@ Result<std::vector<FunctionInstance>> FunctionFinder::checked(
   std::erase_if(found, [&](const FunctionInstance& one) {
     return !one.is_inlined && is_remainder(info_, one.entry);
   });
+  drop_old_versions(info_, &found);
   drop_ways_to_structors(info_, &found);
   return found;
 }

@@ -33,7 +33,7 @@ class NameScanner {
   bool parentheses();
   size_t behind_group(size_t open, char opening, char closing) const;
   size_t behind_template(size_t open) const;
-  size_t behind_qualifiers(size_t from) const;
+  size_t behind_qualifiers(size_t from, bool is_listed = false) const;
 
   std::string_view text_;
   size_t pos_ = 0;
@@ -82,14 +82,16 @@ size_t NameScanner::behind_template(size_t open) const {
   return 0;
 }
 
-size_t NameScanner::behind_qualifiers(size_t from) const {
+// `is_listed`: blanks are '_'.
+size_t NameScanner::behind_qualifiers(size_t from, bool is_listed) const {
   for (;;) {
     size_t i = from;
-    while (is_blank(at(i))) i++;
+    while (is_blank(at(i)) || (is_listed && at(i) == '_')) i++;
     std::string_view rest = text_.substr(i);
-    if (rest.substr(0, 5) == "const" && !is_word_char(at(i + 5))) {
+    const auto is_end = [&](char c) { return !is_word_char(c) || (is_listed && c == '_'); };
+    if (rest.substr(0, 5) == "const" && is_end(at(i + 5))) {
       from = i + 5;
-    } else if (rest.substr(0, 8) == "volatile" && !is_word_char(at(i + 8))) {
+    } else if (rest.substr(0, 8) == "volatile" && is_end(at(i + 8))) {
       from = i + 8;
     } else if (at(i) == '&') {
       from = i + 1;
@@ -158,7 +160,13 @@ bool NameScanner::parentheses() {
     pos_ = behind;
     return true;
   }
-  size_t end = behind_qualifiers(behind);
+  // In a method: f(int) const::{lambda()#1}::operator()
+  size_t end = behind_qualifiers(behind, true);
+  if (text_.substr(end, 2) == "::") {
+    pos_ = end;
+    return true;
+  }
+  end = behind_qualifiers(behind);
   size_t next = end;
   while (is_blank(at(next))) next++;
   if (at(next) != '(' || pos_ == 0) return false;

@@ -45,7 +45,10 @@ TEST(FunctionName, EndsBeforeItsArguments) {
                                     "(anonymous namespace)::f",
                                     "f@VER_1",
                                     "f@@VER_2.3",
-                                    "f(int)::{lambda(char)#1}::operator()"};
+                                    "f(int)::{lambda(char)#1}::operator()",
+                                    "T::f(int,_char)_const::{lambda(char)#1}::operator()",
+                                    "T::f(int, char) const::{lambda(char)#1}::operator()",
+                                    "T::f()_const_&::Local::g"};
   for (const std::string_view name : names) {
     EXPECT_EQ(scan_function_name(std::string(name) + "(int a)"), name.size()) << name;
   }
@@ -57,8 +60,12 @@ class NamesOfALibrary : public testing::Test {
   void expect_found(const FunctionSymbol& function, const std::string& name) {
     auto found = table_->resolve(library_->name() + ":" + name);
     ASSERT_TRUE(found.ok()) << function.name << ": " << found.error().message();
+    // D0 only leads to D1 of the same name.
+    const bool is_way = function.name.find("D0E") != function.name.npos;
     const bool is_among = std::any_of(found->begin(), found->end(), [&](const auto& one) {
-      return one.symbol.address == function.address;
+      return one.symbol.address == function.address ||
+             (is_way && one.symbol.size > 0 &&
+              one.display_name == display_name(*library_, function));
     });
     EXPECT_TRUE(is_among) << function.name << " is shown as " << name;
   }

@@ -232,8 +232,8 @@ BufferFile::Copy BufferFile::copy_subbuf(uint32_t ring, uint64_t seq, PageImage*
   return meta->seq == seq && seq <= after.seq ? Copy::kCopied : Copy::kDamaged;
 }
 
-// Copies the complete sub-buffers from `seq` on that stand behind each other in the file; says which
-// is the first one that is good. Nothing: there are fewer than two, or all are being reused.
+// Copies the complete sub-buffers from `seq` on that stand behind each other in the file, and says
+// which is the first good one. Nothing: there are fewer than two, or all are being reused.
 std::optional<uint64_t> BufferFile::copy_run(uint32_t ring, uint64_t seq, const Current& current) {
   Ring& r = rings_[ring];
   r.run.metas.clear();

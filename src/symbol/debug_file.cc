@@ -105,4 +105,18 @@ std::optional<FileMapping> find_debug_file(const std::string& path, const ElfIma
   return std::nullopt;
 }
 
+namespace {
+
+UnpackSymbols symbol_unpacker = nullptr;
+
+}  // namespace
+
+void set_symbol_unpacker(UnpackSymbols unpack) { symbol_unpacker = unpack; }
+
+std::optional<FileMapping> packed_symbols(const ElfImage& image) {
+  const ElfSection* const section = image.find_section(".gnu_debugdata");
+  if (!section || !symbol_unpacker) return std::nullopt;
+  return symbol_unpacker(image.section_bytes(*section));
+}
+
 }  // namespace patchbay

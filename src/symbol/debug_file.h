@@ -33,4 +33,11 @@ bool has_link_checksum(Bytes file, uint32_t checksum);
 std::optional<FileMapping> find_debug_file(const std::string& path, const ElfImage& image,
                                            const std::string& build_id);
 
+// How the tool unpacks .gnu_debugdata (debug_info/packed_symbols.h). Nobody does in the agent,
+// which needs libc alone.
+using UnpackSymbols = std::optional<FileMapping> (*)(Bytes packed);
+void set_symbol_unpacker(UnpackSymbols unpack);
+// What the object has there; nothing also where nobody unpacks it.
+std::optional<FileMapping> packed_symbols(const ElfImage& image);
+
 }  // namespace patchbay

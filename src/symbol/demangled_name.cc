@@ -82,8 +82,8 @@ size_t skip_group(std::string_view text, size_t at) {
 
 // Behind the qualifiers that may stand between `f()` and `::local`.
 size_t skip_qualifiers(std::string_view text, size_t at) {
-  static constexpr std::array<std::string_view, 5> kQualifiers = {" const", " volatile", " &&",
-                                                                  " &", "[abi:cxx11]"};
+  static constexpr std::array<std::string_view, 9> kQualifiers = {
+      " const", " volatile", " &&", " &", "[abi:cxx11]", "_const", "_volatile", "_&&", "_&"};
   for (bool again = true; again;) {
     again = false;
     for (std::string_view qualifier : kQualifiers) {
@@ -377,6 +377,12 @@ std::vector<std::string> mangled_needles(std::string_view name) {
     if (c == 'o' && is_operator_at(name, at)) break;
     if (c == '<' || c == '(' || c == '[' || c == '{') {
       at = skip_group(name, at);
+      // f() const::{lambda()#1}, with its blanks or without them
+      for (bool again = c == '('; again;) {
+        at = std::min(name.find_first_not_of(" _&", at), name.size());
+        again = starts_at(name, at, "const") || starts_at(name, at, "volatile");
+        if (again) at += name[at] == 'c' ? 5 : 8;
+      }
       continue;
     }
     size_t end = at;

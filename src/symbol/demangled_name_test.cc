@@ -59,6 +59,9 @@ TEST(SplitDemangled, FindsNameAndParameters) {
     EXPECT_EQ(parts.trailing, test.trailing) << test.text;
   }
   EXPECT_EQ(split_demangled("non-virtual thunk to ns::C::f()").prefix, "non-virtual thunk to ");
+  for (const char* name : {"C::f(int,_char)_const::{lambda()#1}::operator()",
+                           "C::f(int, char) const &::{lambda()#1}::operator()"})
+    EXPECT_EQ(split_demangled(name).name, name);
 }
 
 TEST(Demangle, WithAndWithoutParameters) {
@@ -125,6 +128,9 @@ TEST(MangledNeedles, AreWhatTheMangledNameContains) {
   EXPECT_EQ(mangled_needles("(anonymous namespace)::f"), (Needles{"1f"}));
   EXPECT_EQ(mangled_needles("std::string::append"), (Needles{"6append"}));
   EXPECT_EQ(mangled_needles("ns::C::operator()"), (Needles{"2ns", "1C"}));
+  EXPECT_EQ(mangled_needles("C::f(int) const::{lambda()#1}::g"), (Needles{"1C", "1f", "1g"}));
+  EXPECT_EQ(mangled_needles("C::f(int)const::{lambda()#1}::g"), (Needles{"1C", "1f", "1g"}));
+  EXPECT_EQ(mangled_needles("C::f()_const_&::constant"), (Needles{"1C", "1f", "8constant"}));
   EXPECT_EQ(mangled_needles("ns::C::~C"), (Needles{"2ns", "1C", "1C"}));
 }
 

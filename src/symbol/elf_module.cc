@@ -172,6 +172,7 @@ void ElfModule::open_debug_file() {
   debug_tried_ = true;
   const std::string& path = debug_place_.empty() ? identity_.path : debug_place_;
   std::optional<FileMapping> file = find_debug_file(path, *image_, identity_.build_id);
+  if (!file) file = packed_symbols(*image_);
   if (!file) return;
   Result<ElfImage> image = ElfImage::from_file(file->bytes());
   if (!image.ok()) return;
@@ -378,12 +379,21 @@ std::vector<FunctionSymbol> ElfModule::find_functions_of_version(std::string_vie
   std::vector<FunctionSymbol> found;
   for_each_name(
       [&](const TableSymbol& symbol) {
-        if (symbol.table.version(symbol.index) != version) return;
+        const std::string_view its_version = symbol.table.version(symbol.index);
+        if (its_version != version) return;
         const std::string_view mangled = symbol.table.name(symbol.symbol);
-        if (is_named(mangled, name) || without_blanks(demangle(mangled, false)) == name)
-          found.push_back(complete(symbol));
+        if (!is_named(mangled, name) && without_blanks(demangle(mangled, false)) != name) return;
+        FunctionSymbol& function = found.emplace_back(complete(symbol));
+        if (symbol.table.is_old_version(symbol.index))
+          old_versions_[{function.address, function.name}] = its_version;
       },
       "");
+  for (FunctionSymbol& function : found) {
+    const std::vector<FunctionSymbol> all = find_functions(function.name);
+    function.has_default =
+        function.is_old_version &&
+        std::any_of(all.begin(), all.end(), [](const auto& one) { return !one.is_old_version; });
+  }
   return found;
 }
 

@@ -283,6 +283,7 @@ bool Resolver::by_owner() {
 }
 
 bool Resolver::by_symbol() {
+  if (name_.find('@') != name_.npos) return false;  // by_file() knows versions
   for (const auto& module : chosen_) {
     for (const FunctionSymbol& function : module->find_functions(name_)) {
       add(*module, function, display_name(*module, function));

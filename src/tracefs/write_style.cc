@@ -40,6 +40,20 @@ Result<bool> parse_switch(std::string_view bytes) {
   return number == 1;
 }
 
+namespace {
+
+// Where the comment begins. The number of a lambda, {lambda(int)#1}, is part of its name.
+size_t comment_of(std::string_view line) {
+  size_t at = line.find('#');
+  for (; at != line.npos; at = line.find('#', at + 1)) {
+    const size_t end = line.find_first_not_of("0123456789", at + 1);
+    if (end == at + 1 || end == line.npos || line[end] != '}') break;
+  }
+  return at;
+}
+
+}  // namespace
+
 Result<size_t> for_each_line(std::string_view bytes,
                              const std::function<Status(std::string_view)>& execute) {
   for (std::string_view rest = bytes; !rest.empty();) {
@@ -50,7 +64,7 @@ Result<size_t> for_each_line(std::string_view bytes,
     }
     std::string_view line = rest.substr(0, newline);
     rest.remove_prefix(taken);
-    line = trim_front(line.substr(0, line.find('#')));
+    line = trim_front(line.substr(0, comment_of(line)));
     if (!line.empty()) PB_TRY(execute(line));
   }
   return bytes.size();

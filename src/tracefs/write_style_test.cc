@@ -70,6 +70,8 @@ TEST(Lines, OneAtATime) {
       {"a\nb\n", "a|b|4"},
       {"\n \n\t\na\n", "a|7"},
       {"# only a comment\n  a b # and one\n#", "a b |34"},
+      {"f(int)::{lambda(char)#12}::g(int n) # }", "f(int)::{lambda(char)#12}::g(int n) |39"},
+      {"a #}\nb #1\nc #1 }\n", "a |b |c |17"},
       {"a\nbad\nb\n", "a|-2"},
   };
   for (const auto& row : table) EXPECT_EQ(run_lines(row.bytes), row.expected) << row.bytes;

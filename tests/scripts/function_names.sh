@@ -151,6 +151,29 @@ same "a glob of own" "$(traced_own -t function -l 'own:*' | sed -n 's/.*: functi
   "$(traced_own -t function -l ':mod:own' | sed -n 's/.*: function: //p' | sort)"
 has "the tracer at the program's own" "$(traced_own -t function -l send)" 'function: send <-main'
 
+# Names that a stripped program has in .gnu_debugdata alone.
+if command -v xz >/dev/null; then
+  cat >packed.c <<'C'
+__attribute__((noipa)) static int inner(const char *text, int n) { return n * 3 + text[0]; }
+int main(void) { return inner("q", 10) - 143; }
+C
+  gcc -O1 packed.c -o packed
+  nm packed --format=posix --defined-only | awk '$2 == "t" || $2 == "T" { print $1 }' >keep
+  objcopy -S --keep-symbols=keep packed packed.names && xz -f packed.names
+  objcopy --strip-all packed && objcopy --add-section .gnu_debugdata=packed.names.xz packed
+  for event in inner 'inner(string text, int n)' 'int r = inner(string text, int n)'; do
+    "$patchbay" record -q -o t.dat -e "$event" -- ./packed 2>err
+    same "a packed name: status of $event" 0 $?
+    has "a packed name: $event" "$("$patchbay" report -i t.dat)" 'main->inner\(.*(n=10|arg2=a)[,)]'
+  done
+  "$patchbay" calls -o calls -e inner -- ./packed 2>err
+  has "calls of a packed name" "$(cat calls)" '^inner\(0x[0-9a-f]*, 0xa, .*\) = 0x8f <'
+fi
+
+# The names that are listed mean their functions again.
+"$here/names_back.py" "$build" "${NAMES_SEED:-1}" "${NAMES_COUNT:-30}" libstdc++ node rust >out 2>&1
+same "names that are listed: $(cat out)" 0 $?
+
 # In libc, where no int3 may be: a probe whose jump takes the end of another one's former stub.
 LD_PRELOAD=$agent sleep 60 &
 idle=$!
