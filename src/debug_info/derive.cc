@@ -789,6 +789,12 @@ bool has_lines_alone(const FunctionInstance& instance) {
   const std::string name = demangle(text_of(function, DW_AT_linkage_name), true);
   const std::string_view parameters = split_demangled(name).parameters;
   if (!parameters.empty()) return parameters != "()";
+  // Of link time optimization the types are where the function was compiled.
+  for (int depth = 0; depth < 8; depth++) {
+    const std::optional<Dwarf_Die> origin = reference_of(function, DW_AT_abstract_origin);
+    if (!origin) break;
+    function = *origin;
+  }
   if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
   const std::vector<Dwarf_Die> children = children_of(unit);
   return std::none_of(children.begin(), children.end(),

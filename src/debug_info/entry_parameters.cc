@@ -450,6 +450,10 @@ bool Judge::may_be_changed() const {
 
 bool Judge::is_optimized() const {
   Dwarf_Die unit, function = function_;
+  // LLVM says of optimized functions alone that all their calls are listed.
+  const bool lists_calls =
+      flag_of(function, DW_AT_call_all_calls) || flag_of(function, DW_AT_GNU_all_call_sites);
+  if (lists_calls && is_of_llvm(function)) return true;
   if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return false;
   const auto [known, is_new] = info_.optimized_units.try_emplace(unit.addr, false);
   if (is_new) known->second = has_optimized_code(unit, 0);

@@ -12,9 +12,10 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMostInsns = 400;  // behind a call
-constexpr int kMostCallers = 4;  // one above the other
-constexpr int kAsArgument = -1;  // instead of how many callers are above
+constexpr int kMostInsns = 400;   // behind a call
+constexpr int kMostCallers = 4;   // one above the other
+constexpr int kMostAsked = 1000;  // of them all
+constexpr int kAsArgument = -1;   // instead of how many callers are above
 
 std::vector<ResultRegister> result_registers(Dwarf_Die function) {
   const std::optional<Dwarf_Die> type = type_of(function);
@@ -61,7 +62,7 @@ std::optional<Dwarf_Die> ResultUses::function_at(uint64_t address) {
 bool ResultUses::is_read_by_caller_of(uint64_t address, int depth) {
   if (depth == kAsArgument) return false;  // it was none
   const std::optional<Dwarf_Die> function = function_at(address);
-  if (!function || depth >= kMostCallers) return true;
+  if (!function || depth >= kMostCallers || ++nr_asked_ > kMostAsked) return true;
   if (facts_of(type_of(*function)).kind == TypeKind::kVoid) return false;
   const std::optional<uint64_t> entry = entry_of(*function);
   return !entry || !may_be_changed(info_, *function, *entry) ||
@@ -80,12 +81,16 @@ bool ResultUses::is_read_from(uint64_t address, ResultRegister result, int depth
     if (use == RegisterUse::kRead) return true;
     // Another register than rax may be an argument of the next call.
     const bool is_never_passed = result == ResultRegister::kRax || result == ResultRegister::kSt0;
-    if (insn.kind == InsnKind::kCall && use != RegisterUse::kWritten && !is_never_passed) {
+    // A jump to another function is a call, behind which nothing is left to be read.
+    const ObjectSymbol* const target =
+        insn.kind == InsnKind::kJump ? info_.symbol_at(insn.target, true) : nullptr;
+    const bool is_call = insn.kind == InsnKind::kCall || (target && target->address == insn.target);
+    if (is_call && use != RegisterUse::kWritten && !is_never_passed) {
       int in_callee = std::min(*budget, kMostInsns / 8);
       return info_.is_code(insn.target) &&
              is_read_from(insn.target, result, kAsArgument, &in_callee);
     }
-    const bool is_over = use == RegisterUse::kWritten || insn.kind == InsnKind::kCall ||
+    const bool is_over = use == RegisterUse::kWritten || is_call ||
                          insn.kind == InsnKind::kIndirectCall || insn.kind == InsnKind::kStop;
     if (is_over) return false;
     if (insn.kind == InsnKind::kIndirectJump) return depth != kAsArgument;

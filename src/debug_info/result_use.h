@@ -25,6 +25,7 @@ class ResultUses {
   // Whether direct calls of `entry` are known, and none of them reads one of the words of its
   // result before that is written again.
   bool is_never_read(Dwarf_Die function, uint64_t entry) {
+    nr_asked_ = 0;
     return is_never_read(function, entry, 0);
   }
 
@@ -38,6 +39,7 @@ class ResultUses {
 
   DebugInfo& info_;
   const UnitIndex& index_;
+  int nr_asked_ = 0;  // of callers, for one answer
   std::unordered_map<uint64_t, std::optional<Dwarf_Die>> functions_;  // by their symbols' addresses
 };
 
