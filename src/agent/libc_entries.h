@@ -39,8 +39,8 @@ bool is_exec_replaced();
 // sequences: own_rseq.cc. Then, in the agent's first thread:
 bool replace_syscall_entry();
 void use_own_rseq();
-// Where the functions that execute, and syscall(), are traced now (stand_ins.h); none where they are
-// not replaced.
+// Where the functions that execute, and syscall(), are traced now (stand_ins.h); none where they
+// are not replaced.
 std::vector<StandIn> entry_stand_ins();
 // For an agent that has come late: the tool writes those entries (libc_hooks.h).
 std::vector<NamedStandIn> entries_to_hook();
