@@ -59,8 +59,9 @@ template <typename Function>
 Entry entry(const char* name, Function* ours, bool executes) {
   return {name, reinterpret_cast<uint64_t>(ours), executes};
 }
-const std::array<Entry, 6>& entries() {
-  static const std::array<Entry, 6> list = {
+constexpr size_t kEntries = 6;
+const std::array<Entry, kEntries>& entries() {
+  static const std::array<Entry, kEntries> list = {
       entry("execve", pb_execve, true),
       entry("execveat", pb_execveat, true),  // since glibc 2.34
       entry("fexecve", pb_fexecve, true),
@@ -71,7 +72,8 @@ const std::array<Entry, 6>& entries() {
   return list;
 }
 
-std::vector<StandIn> g_replaced;  // those that are traced where they are now
+// Those that are traced where they are now. Constructors of ours run later than the first of them.
+constinit std::vector<StandIn> g_replaced;
 bool g_is_exec_replaced = false;
 
 bool write_jump(uint64_t from, uint64_t to) {
@@ -87,17 +89,15 @@ bool write_jump(uint64_t from, uint64_t to) {
 // Before glibc 2.34 libpthread has some of these once more. A program of its own libc has none.
 template <typename Visit>
 void each_entry(const Visit& visit) {
-  uint64_t before[2][entries().size()] = {};
-  size_t libraries = 0;
+  uint64_t of_libc[kEntries] = {};
   for (const char* library : {"libc.so.6", "libpthread.so.0"}) {
     void* const loaded = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    for (size_t i = 0; loaded && i < entries().size(); i++) {
+    for (size_t i = 0; loaded && i < kEntries; i++) {
       const auto real = reinterpret_cast<uint64_t>(::dlsym(loaded, entries()[i].name));
-      before[libraries][i] = real;
-      if (real && (libraries == 0 || real != before[0][i])) visit(entries()[i], real);
+      if (real && real != of_libc[i]) visit(entries()[i], real);
+      of_libc[i] = real;
     }
     if (loaded) ::dlclose(loaded);
-    libraries++;
   }
 }
 
