@@ -137,11 +137,8 @@ if(NOT PATCHBAY_SANITIZE)
   # symbol that nothing defines is an error here, and not in the process that is to be traced.
   target_link_options(patchbay_agent PRIVATE -nodefaultlibs -Wl,-z,defs -Wl,--wrap=ceil
     ${agent_old_versions})
-  # libpthread and libdl: a child of a traced program need not have them, and before glibc 2.34 the
-  # agent's functions are there. Later ones have nothing in them.
   target_link_libraries(patchbay_agent PRIVATE
-    -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc
-    -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
+    -Wl,-Bstatic -lstdc++ -lgcc_eh -lgcc -Wl,-Bdynamic -lc)
 endif()
 set_property(TARGET patchbay_agent APPEND PROPERTY
   LINK_DEPENDS ${CMAKE_SOURCE_DIR}/src/agent/agent.map)

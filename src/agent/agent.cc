@@ -120,15 +120,20 @@ void agent_check_failed(const char* file, int line, const char* expression, uint
   if (length > 0) raw_syscall(SYS_write, 2, long(text), std::min<long>(length, sizeof text - 1));
 }
 
-// glibc (2.35 and later) registers rseq for every thread and says where; anything else takes the
-// slower path.
-void find_rseq() {
+// glibc (2.35 and later) registers rseq for every thread and says where. Anything else gets an area
+// of ours, or takes the slower path.
+bool libc_has_rseq(const ptrdiff_t* offset, const unsigned* size) {
+  if (!offset || !size || *size == 0) return false;
+  const char* thread = static_cast<const char*>(__builtin_thread_pointer());
+  return *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4) >= 0;
+}
+void find_rseq(bool is_attached) {
   auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
-  if (!offset || !size || *size == 0) return;
-  const char* thread = static_cast<const char*>(__builtin_thread_pointer());
-  int32_t cpu_id = *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4);
-  if (cpu_id < 0) return;
+  if (!libc_has_rseq(offset, size)) {  // an agent that has come late has the tool do that
+    if (is_attached || replace_syscall_entry()) use_own_rseq();
+    return;
+  }
   pb_rseq_offset = *offset;
   pb_rseq_size = find_rseq_size(*offset);
   pb_libc_tid_offset = offset_of_pthread_tid();
@@ -169,7 +174,7 @@ Status find_directory(Agent* agent) {
 
 std::vector<StandIn> all_stand_ins() {
   std::vector<StandIn> list = find_stand_ins();
-  for (const StandIn& one : exec_stand_ins()) list.push_back(one);
+  for (const StandIn& one : entry_stand_ins()) list.push_back(one);
   return list;
 }
 
@@ -251,7 +256,7 @@ Status name_program(Agent* agent) {
   agent->settings = std::move(settings);
   agent->directory = directory;
   agent->pid = ::getpid();
-  find_rseq();
+  find_rseq(agent->settings.attached);
   if (const Status filled = fill_agent(agent, argv_end); !filled.ok()) {
     if (!agent->settings.attached) remove_own_directory(agent->directory);
     return filled.error();

@@ -13,6 +13,7 @@
 #include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
 #include "arch/x86_64/text_memory.h"
+#include "hot/rseq.h"
 
 namespace {
 
@@ -25,6 +26,7 @@ int with_errno(long result) {
 }  // namespace
 
 extern "C" {
+long pb_syscall(long number, ...) __attribute__((visibility("hidden")));  // own_rseq.cc
 PB_STAND_IN __attribute__((visibility("hidden"))) int pb_execve(const char* path,
                                                                 char* const words[],
                                                                 char* const environment[]) {
@@ -57,8 +59,9 @@ template <typename Function>
 Entry entry(const char* name, Function* ours, bool executes) {
   return {name, reinterpret_cast<uint64_t>(ours), executes};
 }
-const std::array<Entry, 6>& entries() {
-  static const std::array<Entry, 6> list = {
+constexpr size_t kEntries = 6;
+const std::array<Entry, kEntries>& entries() {
+  static const std::array<Entry, kEntries> list = {
       entry("execve", pb_execve, true),
       entry("execveat", pb_execveat, true),  // since glibc 2.34
       entry("fexecve", pb_fexecve, true),
@@ -69,7 +72,9 @@ const std::array<Entry, 6>& entries() {
   return list;
 }
 
-std::vector<StandIn> g_replaced_exec;
+// Those that are traced where they are now. Constructors of ours run later than the first of them.
+constinit std::vector<StandIn> g_replaced;
+bool g_is_exec_replaced = false;
 
 bool write_jump(uint64_t from, uint64_t to) {
   const int64_t distance = int64_t(to - from - kJumpSize);
@@ -84,17 +89,15 @@ bool write_jump(uint64_t from, uint64_t to) {
 // Before glibc 2.34 libpthread has some of these once more. A program of its own libc has none.
 template <typename Visit>
 void each_entry(const Visit& visit) {
-  uint64_t before[2][entries().size()] = {};
-  size_t libraries = 0;
+  uint64_t of_libc[kEntries] = {};
   for (const char* library : {"libc.so.6", "libpthread.so.0"}) {
     void* const loaded = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    for (size_t i = 0; loaded && i < entries().size(); i++) {
+    for (size_t i = 0; loaded && i < kEntries; i++) {
       const auto real = reinterpret_cast<uint64_t>(::dlsym(loaded, entries()[i].name));
-      before[libraries][i] = real;
-      if (real && (libraries == 0 || real != before[0][i])) visit(entries()[i], real);
+      if (real && real != of_libc[i]) visit(entries()[i], real);
+      of_libc[i] = real;
     }
     if (loaded) ::dlclose(loaded);
-    libraries++;
   }
 }
 
@@ -103,20 +106,42 @@ void each_entry(const Visit& visit) {
 // No other thread is there yet: the program's main() has not begun.
 void replace_libc_entries() {
   each_entry([](const Entry& one, uint64_t real) {
-    if (write_jump(real, one.ours) && one.executes) g_replaced_exec.push_back({real, one.ours});
+    if (!write_jump(real, one.ours) || !one.executes) return;
+    g_replaced.push_back({real, one.ours});
+    g_is_exec_replaced = true;
   });
   (void)sync_all_cores();
 }
 
-bool is_exec_replaced() { return !g_replaced_exec.empty(); }
+bool is_exec_replaced() { return g_is_exec_replaced; }
 
-std::vector<StandIn> exec_stand_ins() { return g_replaced_exec; }
+namespace {
+StandIn syscall_of_libc() {
+  void* const libc = ::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (!libc) return {0, 0};
+  const StandIn one = {reinterpret_cast<uint64_t>(::dlsym(libc, "syscall")),
+                       reinterpret_cast<uint64_t>(&pb_syscall)};
+  ::dlclose(libc);
+  return one;
+}
+}  // namespace
 
-std::vector<NamedStandIn> exec_entries_to_hook() {
+bool replace_syscall_entry() {
+  const StandIn one = syscall_of_libc();
+  if (!one.real || !write_jump(one.real, one.stand_in)) return false;
+  (void)sync_all_cores();
+  g_replaced.push_back(one);
+  return true;
+}
+
+std::vector<StandIn> entry_stand_ins() { return g_replaced; }
+
+std::vector<NamedStandIn> entries_to_hook() {
   std::vector<NamedStandIn> list;
   each_entry([&list](const Entry& one, uint64_t real) {
     if (one.executes) list.push_back({one.name, {real, one.ours}, false});
   });
+  if (rseq_is_own()) list.push_back({"syscall", syscall_of_libc(), true});
   return list;
 }
 

@@ -35,9 +35,14 @@ long execute(const ExecCall& call);
 // In the constructor, once. An entry that cannot be written stays as it is.
 void replace_libc_entries();
 bool is_exec_replaced();
-// Where the functions that execute are traced now (stand_ins.h); none where they are not replaced.
-std::vector<StandIn> exec_stand_ins();
+// That of syscall(), for a process in which the agent gives threads what they need for restartable
+// sequences: own_rseq.cc. Then, in the agent's first thread:
+bool replace_syscall_entry();
+void use_own_rseq();
+// Where the functions that execute, and syscall(), are traced now (stand_ins.h); none where they
+// are not replaced.
+std::vector<StandIn> entry_stand_ins();
 // For an agent that has come late: the tool writes those entries (libc_hooks.h).
-std::vector<NamedStandIn> exec_entries_to_hook();
+std::vector<NamedStandIn> entries_to_hook();
 
 }  // namespace patchbay

@@ -82,7 +82,7 @@ Result<const LibcHooks*> libc_hooks(Agent* agent) {
   std::vector<StandIn> stand_ins;
   std::vector<NamedStandIn> wanted = stand_ins_to_hook();
   if (wanted.empty()) return user_error(ENOTSUP, "the functions of libc are not found");
-  for (const NamedStandIn& one : exec_entries_to_hook()) wanted.push_back(one);
+  for (const NamedStandIn& one : entries_to_hook()) wanted.push_back(one);
   for (const NamedStandIn& one : wanted) {
     Result<EntryHook> hook = make_hook(agent, one);
     if (!hook.ok() && !one.is_needed) continue;

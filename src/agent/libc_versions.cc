@@ -4,8 +4,9 @@
 // version of a function that it finds, and so would shut out every older libc, also where the
 // function has only moved from libpthread or libdl into libc. The linker puts what stands here in
 // the place of those references (--wrap, cmake/targets.cmake), the C++ library's too: each goes on
-// to the oldest version. Before libc 2.34 libpthread and libdl have them. The agent needs these two
-// by name, because a program without threads would not bring them; later ones are empty. The same
+// to the oldest version. Before libc 2.34 libpthread and libdl have them,
+// which a program without threads does not bring. So these references are weak: where they lead
+// nowhere the agent's first constructor loads the two, and binds them (own_imports.cc). The same
 // way stands what libm has, which a process may be without.
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,13 +20,11 @@
 
 // A jump: dlsym(RTLD_NEXT) goes by who has called it.
 #define OLD_VERSION(name, version) OLD_NAME(name, name, version)
-#define OLD_NAME(name, old_name, version)                                        \
-  __asm__(".symver old_" #name ", " #old_name "@" version                        \
-          "\n.pushsection .text\n.globl __wrap_" #name "\n.hidden __wrap_" #name \
-          "\n.type __wrap_" #name                                                \
-          ", @function"                                                          \
-          "\n__wrap_" #name ": jmp *old_" #name                                  \
-          "@GOTPCREL(%rip)"                                                      \
+#define OLD_NAME(name, old_name, version)                                                          \
+  __asm__(".symver old_" #name ", " #old_name "@" version "\n.weak old_" #name                     \
+          "\n.pushsection .text\n.globl __wrap_" #name "\n.hidden __wrap_" #name                   \
+          "\n.type __wrap_" #name ", @function"                                                    \
+          "\n__wrap_" #name ": jmp *old_" #name "@GOTPCREL(%rip)"                                  \
           "\n.size __wrap_" #name ", . - __wrap_" #name "\n.popsection")
 
 OLD_VERSION(__pthread_key_create, "GLIBC_2.2.5");

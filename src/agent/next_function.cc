@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "agent/own_imports.h"
+
 namespace patchbay {
 namespace {
 
@@ -65,7 +67,8 @@ void* next_address(Next which) {
   std::atomic<void*>& found = g_found[size_t(which)];
   void* address = found.load(std::memory_order_acquire);
   if (!address) {
-    void* const next = ::dlsym(RTLD_NEXT, kNames[size_t(which)]);
+    const char* const name = kNames[size_t(which)];
+    void* const next = newest_version(::dlsym(RTLD_NEXT, name), name);
     void* const looked_up = next ? next : &g_none;
     // A hook that has come meanwhile counts.
     if (found.compare_exchange_strong(address, looked_up)) address = looked_up;

@@ -18,6 +18,7 @@
 // functions over on purpose, and has to see what is allocated and which threads there are.
 #include "agent/own_imports.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -163,22 +164,41 @@ uint64_t address_of(const Elf64_Sym& symbol, uint64_t base) {
 }
 
 bool is_of_libc(const char* soname) {
-  for (const char* one : {"libc.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2"})
+  for (const char* one :
+       {"libc.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2", "librt.so.1"})
     if (raw_is_same(soname, one)) return true;
   return false;
 }
 
-// 0: it has none.
-uint64_t function_of_libc(const char* name, const char* version) {
+// visit(base, tables) -> go on?
+template <typename Visit>
+void each_object_of_libc(const Visit& visit) {
   for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
     if (!object->l_ld) continue;
     const Tables tables(object->l_ld, object->l_addr);
     if (!tables.soname || !tables.strings || !tables.hash || !tables.symbols) continue;
-    if (!is_of_libc(tables.strings + tables.soname)) continue;
-    if (const Elf64_Sym* found = find_function(tables, name, version))
-      return address_of(*found, object->l_addr);
+    if (is_of_libc(tables.strings + tables.soname) && !visit(object->l_addr, tables)) return;
   }
-  return 0;
+}
+
+// 0: it has none.
+uint64_t function_of_libc(const char* name, const char* version) {
+  uint64_t address = 0;
+  each_object_of_libc([&](uint64_t base, const Tables& tables) {
+    const Elf64_Sym* const found = find_function(tables, name, version);
+    if (found) address = address_of(*found, base);
+    return !found;
+  });
+  return address;
+}
+
+bool is_in_object(uint64_t base, uint64_t address) {
+  const auto* head = reinterpret_cast<const Elf64_Ehdr*>(base);
+  const auto* segment = reinterpret_cast<const Elf64_Phdr*>(base + head->e_phoff);
+  for (int i = 0; i < head->e_phnum; i++, segment++)
+    if (segment->p_type == PT_LOAD && address - base - segment->p_vaddr < segment->p_memsz)
+      return true;
+  return false;
 }
 
 // --- the agent's words
@@ -197,7 +217,7 @@ void bind(const Tables& tables, uint64_t base, const Elf64_Rela& relocation) {
   const bool is_address = type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
                           (type == R_X86_64_64 && relocation.r_addend == 0);
   auto& word = *reinterpret_cast<uint64_t*>(base + relocation.r_offset);
-  if (!is_address || index == 0 || !word) return;
+  if (!is_address || index == 0) return;
   const Elf64_Sym& symbol = tables.symbols[index];
   const char* const name = tables.name_of(symbol);
   uint64_t wanted = 0;
@@ -237,8 +257,22 @@ class WritableRelocated {
   bool is_writable_ = false;
 };
 
+// Before glibc 2.34 functions that the agent needs are in two more libraries (libc_versions.cc). A
+// program that has not brought them gets them here.
+void load_libraries_of_old_libc() {
+  if (function_of_libc("pthread_setspecific", "GLIBC_2.2.5") &&
+      function_of_libc("dlsym", "GLIBC_2.2.5"))
+    return;
+  const auto load = reinterpret_cast<void* (*)(const char*, int)>(
+      function_of_libc("__libc_dlopen_mode", "GLIBC_PRIVATE"));
+  constexpr int kOfLibc = int(0x80000000);  // __RTLD_DLOPEN
+  for (const char* library : {"libpthread.so.0", "libdl.so.2"})
+    if (load) load(library, kOfLibc | RTLD_NOW | RTLD_GLOBAL);
+}
+
 // Before all other constructors of ours.
 __attribute__((constructor(101))) void bind_imports() {
+  load_libraries_of_old_libc();
   g_are_bound = true;
   if (has_leak_checker() || &__tsan_init != nullptr) return;
   const auto base = reinterpret_cast<uint64_t>(&__ehdr_start);
@@ -253,5 +287,16 @@ __attribute__((constructor(101))) void bind_imports() {
 }  // namespace
 
 bool imports_are_bound() { return g_are_bound; }
+
+void* newest_version(void* function, const char* name) {
+  void* newest = function;
+  each_object_of_libc([&](uint64_t base, const Tables& tables) {
+    if (!is_in_object(base, reinterpret_cast<uint64_t>(function))) return true;
+    if (const Elf64_Sym* found = find_function(tables, name, nullptr))
+      newest = reinterpret_cast<void*>(address_of(*found, base));
+    return false;
+  });
+  return newest;
+}
 
 }  // namespace patchbay

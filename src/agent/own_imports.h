@@ -7,4 +7,8 @@ namespace patchbay {
 // that, one may lead to a malloc() whose block the free() behind it does not know.
 bool imports_are_bound();
 
+// The version of a function of libc's that a new program gets, for the one that dlsym() has found
+// by RTLD_NEXT: in older libcs (2.31) that is the oldest. Other functions stay as they are.
+void* newest_version(void* function, const char* name);
+
 }  // namespace patchbay

@@ -36,6 +36,18 @@ bool borrow_rseq(BorrowedRseq* was) __attribute__((cold, visibility("hidden")));
 void return_rseq(const BorrowedRseq* was) __attribute__((cold, visibility("hidden")));
 }
 
+// The area of a thread that libc registers none for (agent/own_rseq.cc). It lasts as long as the
+// thread.
+inline constexpr uint32_t kOwnRseqSize = 32;
+extern "C" {
+// Whether pb_rseq_offset is that of these areas.
+bool rseq_is_own() __attribute__((visibility("hidden")));
+int64_t own_rseq_offset() __attribute__((visibility("hidden")));
+// Registers this thread's. False: the kernel refuses, or the program has one of its own.
+bool register_own_rseq() __attribute__((cold, visibility("hidden")));
+void unregister_own_rseq() __attribute__((cold, visibility("hidden")));
+}
+
 // What pb_rseq_size has to be, asked on a thread that libc has registered; 0: nobody says.
 uint32_t find_rseq_size(int64_t offset);
 

@@ -41,6 +41,37 @@ bool is_libcs_thread() {
 
 }  // namespace
 
+namespace {
+
+// As the kernel's struct rseq. Nobody reads `cpu_id` of a thread that is not registered for more
+// than its sign.
+struct alignas(kOwnRseqSize) OwnRseq {
+  uint32_t cpu_id_start;
+  int32_t cpu_id;
+  uint64_t rseq_cs;
+  uint32_t flags, node_id, mm_cid, padding;
+};
+static_assert(sizeof(OwnRseq) == kOwnRseqSize);
+__thread OwnRseq t_own_rseq
+    __attribute__((tls_model("initial-exec"))) = {0, RSEQ_CPU_ID_UNINITIALIZED, 0, 0, 0, 0, 0};
+
+}  // namespace
+
+extern "C" int64_t own_rseq_offset() {
+  return int64_t(reinterpret_cast<uint64_t>(&t_own_rseq) - thread_pointer());
+}
+extern "C" bool rseq_is_own() { return pb_rseq_offset && pb_rseq_offset == own_rseq_offset(); }
+
+extern "C" bool register_own_rseq() {
+  return rseq_is_own() &&
+         raw_syscall(SYS_rseq, raw_pointer(&t_own_rseq), kOwnRseqSize, 0, RSEQ_SIG) == 0;
+}
+extern "C" void unregister_own_rseq() {
+  raw_syscall(SYS_rseq, raw_pointer(&t_own_rseq), kOwnRseqSize, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
+  t_own_rseq.cpu_id_start = 0;
+  t_own_rseq.cpu_id = RSEQ_CPU_ID_UNINITIALIZED;
+}
+
 uint32_t find_rseq_size(int64_t offset) {
   const uint64_t area = thread_pointer() + uint64_t(offset);
   if (is_registered(area, kUsualSize)) return kUsualSize;

@@ -59,6 +59,7 @@ inline bool ring_switch(const RingSet* set, bool on) {
 }
 
 inline constexpr uint32_t kRseqUnsettled = 1u << 31;  // as each thread begins
+inline constexpr uint32_t kRseqNever = 1u << 30;      // the program has an area of its own
 
 struct CallbackSlot;  // probe/callbacks/callback_hot.h
 // Per thread, in the agent's initial-exec TLS, of which a process has little: what hits do not need
@@ -68,7 +69,8 @@ struct ProbeThread {
   uint32_t tid;       // the thread id, 0 = not yet known
   uint32_t in_agent;  // > 0: this thread runs agent code, its hits are counted as recursion
   // Not 0: rseq must not be used, because a vfork child runs on this storage (+ 1), or because
-  // nobody knows yet whether libc has registered the thread (kRseqUnsettled, thread_rseq.h).
+  // nobody knows yet whether libc has registered the thread (kRseqUnsettled, thread_rseq.h), or
+  // because the program has (kRseqNever).
   uint32_t no_rseq;
   CallbackSlot* callback_slot;  // says which callback the thread is in; null: none yet
   // 1: a fault of this thread is known to reach our handler. 0, as every thread begins: it may be
@@ -81,7 +83,7 @@ struct ProbeThread {
   uint16_t held, held_blocked;
 
   // A vfork child runs on this thread's storage, or the thread is about to make one.
-  bool is_lent() const { return no_rseq & ~kRseqUnsettled; }
+  bool is_lent() const { return no_rseq & ~(kRseqUnsettled | kRseqNever); }
 };
 static_assert(sizeof(ProbeThread) == 32);
 

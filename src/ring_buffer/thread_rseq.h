@@ -18,6 +18,9 @@
 // comes (it ends the program where it cannot register the thread). The locked ring would do, too,
 // but waiting for it is bounded: main holds the address space while it makes threads, whoever is
 // at its first page fault in the ring has to wait, and the next thread that begins would give up.
+//
+// Where libc registers no thread at all the area is the agent's (agent/own_rseq.cc): a thread's
+// first hit registers it, for good.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +33,10 @@ namespace patchbay {
 // True: this thread is registered, which is settled from here on. Otherwise its next hit asks
 // again.
 inline bool settle_rseq() {
-  if (!rseq_is_registered()) return false;
+  if (!rseq_is_registered() && !register_own_rseq()) {
+    if (rseq_is_own()) pb_thread.no_rseq |= kRseqNever;
+    return false;
+  }
   pb_thread.no_rseq &= ~kRseqUnsettled;
   return true;
 }
@@ -39,6 +45,14 @@ inline bool may_use_rseq() {
   const uint32_t no_rseq = pb_thread.no_rseq;
   if (__builtin_expect(!no_rseq, 1)) return pb_rseq_offset != 0;
   return no_rseq == kRseqUnsettled && settle_rseq();
+}
+
+// The program wants an area of its own in this thread.
+inline void give_up_own_rseq() {
+  if (!rseq_is_own() || pb_thread.is_lent()) return;
+  pb_thread.no_rseq |= kRseqNever;
+  pb_thread.fast_tid = 0;
+  unregister_own_rseq();
 }
 
 // Where libc has registered this thread already, because a function of the program runs on it:

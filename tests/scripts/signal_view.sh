@@ -26,11 +26,11 @@ attached() {
   local pid=$!
   started $pid
   exec 5>"$name.in"
-  timeout -k 5 60 "$patchbay" record -q -o "$name.dat" -p $pid "$@" \
+  timeout -k 5 60 "$patchbay" record -q -o "$name.dat" -p "$pid" "$@" \
     >"$name.log" 2>&1 5>&- &
   local recorder=$!
   started $recorder
-  is_on() { "$patchbay" cat $pid enabled_functions | grep -q "^${function%%(*} "; }
+  is_on() { "$patchbay" cat "$pid" enabled_functions | grep -q "^${function%%(*} "; }
   wait_for 20 is_on || fail "$name: nothing is recorded: $(cat "$name.log")"
   echo >&5
   wait $pid
@@ -40,7 +40,7 @@ attached() {
   rm "$name.in"
 }
 
-for name in signal_doors libc_threads exec_inherits; do
+for name in signal_doors libc_threads exec_inherits own_rseq; do
   # shellcheck disable=SC2046  # the command of a comment
   (cd "$guests" && $(sed -n 's|^// build: ||p' $name.c) -w -o "$work/$name") || skip "$name"
   events_for $name
@@ -54,6 +54,15 @@ for name in signal_doors libc_threads exec_inherits; do
   attached $name "${events[@]}"
   same "$name attached to" "$plain" "$(cat $name.out)"
 done
+
+# Threads that libc has registered no area for restartable sequences for write the CPUs' rings all
+# the same, not the last one, which has a lock.
+ran env GLIBC_TUNABLES=glibc.pthread.rseq=0 "$patchbay" record -q --no-follow -o rings.dat \
+  -e 'work(int n)' -- ./exec_inherits >rings.log
+same "all are there" 2000 "$(count_of rings.dat work)"
+same "none is in the ring of threads without rseq" 0 "$(events_of rings.dat |
+  awk -v cpus="$(getconf _NPROCESSORS_CONF)" 'match($0, /\[[0-9]+\]/) {
+    if (substr($0, RSTART + 1, RLENGTH - 2) + 0 >= cpus) n++ } END { print n + 0 }')"
 
 # Not data, and nothing that returns twice.
 but='__environ|environ|stderr|_r_debug|__tls_get_addr|__cxa_finalize|v?fork|([gs]et|swap)context'
