@@ -339,12 +339,12 @@ void print_table() {
     std::printf("%s\n%s: {\"synopsis\": %s,\n \"options\": [", before,
                 json_quote(command.line->name).c_str(), json_quote(command.line->synopsis).c_str());
     const char* comma = "";
-    for (std::span<const Option> part : command.line->options) {
-      for (const Option& option : part) {
-        if (option.kind != Option::Kind::kListed) continue;
-        std::printf("%s\n  %s", comma, option_json(option).c_str());
-        comma = ",";
-      }
+    std::vector<Option> options = options_of(*command.line);
+    options.resize(options.size() - common_options().size());
+    for (const Option& option : options) {
+      if (option.kind != Option::Kind::kListed) continue;
+      std::printf("%s\n  %s", comma, option_json(option).c_str());
+      comma = ",";
     }
     std::printf("]}");
     before = ",";

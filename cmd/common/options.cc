@@ -11,7 +11,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kColorId = kFirstOptionId - 1;
+constexpr int kColorId = kFirstOptionId - 1, kForceId = kFirstOptionId - 2;
 constexpr size_t kWidth = 80, kMostLeft = 24;
 
 constexpr Option kCommonOptions[] = {
@@ -23,6 +23,13 @@ constexpr Option kCommonOptions[] = {
      .id = kColorId},
     {.letter = 'h', .name = "help", .help = "prints this text"},
 };
+
+constexpr Option kForceOption = {
+    .name = "force",
+    .help = "attaches also where a filter of system calls cannot be read",
+    .more = "The filter may end the program when the agent makes a call that it does not allow.",
+    .id = kForceId};
+bool g_is_forced = false;
 
 // "-o, --output FILE", "    --json", "-l GLOB".
 std::string left_side(const Option& option) {
@@ -111,12 +118,14 @@ int bad_option(std::string_view command, char** argv, int before) {
 }  // namespace
 
 std::span<const Option> common_options() { return kCommonOptions; }
+bool is_forced() { return g_is_forced; }
 
 int id_of(const Option& option) { return option.id ? option.id : option.letter; }
 
 std::vector<Option> options_of(const CommandLine& line) {
   std::vector<Option> all;
   for (std::span<const Option> part : line.options) all.insert(all.end(), part.begin(), part.end());
+  if (line.attaches) all.push_back(kForceOption);
   all.insert(all.end(), std::begin(kCommonOptions), std::end(kCommonOptions));
   return all;
 }
@@ -148,7 +157,9 @@ std::optional<int> parse_options(const CommandLine& line, int argc, char** argv,
     const char* value = ::optarg ? ::optarg : "";
     if (id == 'h') return std::fputs(help_text(line).c_str(), stdout) < 0 ? kFailed : kOk;
     const char* wrong = nullptr;
-    if (id != kColorId)
+    if (id == kForceId)
+      g_is_forced = true;
+    else if (id != kColorId)
       wrong = take(id, value);
     else if (!set_color(value))
       wrong = "--color takes auto, always or never.";

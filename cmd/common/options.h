@@ -58,10 +58,13 @@ struct CommandLine {
   const char* after = "";  // the text behind the options
   const char* words = "";  // "PID PATH": what its words are, for completions
   Words order = Words::kAnywhere;
+  bool attaches = false;  // puts the agent into processes, and so takes --force
 };
 
 // -h, --help and --color, which each command has.
 std::span<const Option> common_options();
+// --force was given: a filter of system calls that cannot be read is taken as it is.
+bool is_forced();
 // All rows of a command.
 std::vector<Option> options_of(const CommandLine& line);
 int id_of(const Option& option);

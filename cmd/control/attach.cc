@@ -18,7 +18,7 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kForce = kFirstOptionId, kDirectory = kForce + 1;
+constexpr int kDirectory = kFirstOptionId;
 constexpr Option kAttachOptions[] = {
     {.letter = 'p',
      .name = "pid",
@@ -35,10 +35,6 @@ constexpr Option kAttachOptions[] = {
      .help = "means this runtime directory instead of PATCHBAY_DIR, or the default",
      .more = "Other commands find the process with the same PATCHBAY_DIR.",
      .id = kDirectory},
-    {.name = "force",
-     .help = "attaches also where a filter of system calls cannot be read",
-     .more = "The filter may end the program when the agent makes a call that it does not allow.",
-     .id = kForce},
 };
 constexpr Option kDetachOptions[] = {kAttachOptions[0], kAttachOptions[2]};
 
@@ -60,12 +56,9 @@ const char* take_option(int id, const char* value, Options* options) {
       wrong = size.take('b', value);
       options->attach.buffer_kb = size.take_top_buffer_kb();
       return wrong;
-    case kDirectory:
+    default:
       if (!*value) return "--directory takes a directory.";
       ::setenv("PATCHBAY_DIR", value, 1);
-      return nullptr;
-    default:
-      options->attach.force = true;
       return nullptr;
   }
 }
@@ -142,6 +135,7 @@ Commands that need the agent put it in by themselves. Those that measure and end
 Example: patchbay attach 1234 && patchbay ls 1234
 )",
     .words = "PROCESS...",
+    .attaches = true,
 };
 
 constexpr CommandLine kDetachLine = {

@@ -306,7 +306,8 @@ takes. A process without the agent gets it, until `patchbay detach`.
      .after =
          R"(Example: patchbay start -p 1234 -e 'work(int n)' && sleep 1 && patchbay show -p 1234
 )",
-     .words = "PID"},
+     .words = "PID",
+     .attaches = true},
     {.name = "stop",
      .summary = "stop tracing in a running process",
      .synopsis = "stop [-p PID] [-B NAME]",

@@ -252,6 +252,7 @@ USDT probe alone.
          perf record -e functions:getenv -p 1234 sleep 5; perf script
 )",
     .words = "EVENT...",
+    .attaches = true,
 };
 
 int run_mirror(int argc, char** argv) {

@@ -54,6 +54,7 @@ agent gets it, until `patchbay detach`.
 )",
     .words = "PID PATH",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_write(int argc, char** argv) {

@@ -240,6 +240,7 @@ Example: patchbay calls -e fopen -e getenv -- ls /
 )",
     .words = "CMD",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_calls(int argc, char** argv) {

@@ -328,6 +328,7 @@ Example: patchbay latency 'sqlite3_step(x64 stmt)' -- sqlite3 x.db 'select * fro
 )",
     .words = "EVENT EVENT",
     .order = CommandLine::Words::kInOrder,
+    .attaches = true,
 };
 
 int run_latency(int argc, char** argv) {

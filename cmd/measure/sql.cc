@@ -392,6 +392,7 @@ one process.
              'SELECT CAST(size AS LOG2) FROM malloc' -- ls
 )",
     .order = CommandLine::Words::kInOrder,
+    .attaches = true,
 };
 
 int run_sql(int argc, char** argv) {

@@ -585,6 +585,7 @@ Example: patchbay top --once -d 5 1234
 )",
     .words = "PID",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_top(int argc, char** argv) {

@@ -136,6 +136,7 @@ Example: patchbay mount -p 1234 /mnt/tracing && cat /mnt/tracing/trace
          patchbay mount --all /mnt/t && echo 1 > /mnt/t/all/events/functions/enable
 )",
     .words = "DIR",
+    .attaches = true,
 };
 
 int run_mount(int argc, char** argv) {

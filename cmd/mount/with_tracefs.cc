@@ -309,6 +309,7 @@ Example: patchbay with-tracefs 1234 -- trace-cmd record -e functions sleep 1
 )",
     .words = "PID CMD",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_with_tracefs(int argc, char** argv) {

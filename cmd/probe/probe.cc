@@ -353,6 +353,7 @@ ARG         [NAME=]EXPR[:TYPE]; EXPR is var, var->member, var[2].x, *var, $retva
          patchbay write 1234 events/probe_calls/work_L3/enable 1
 )",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_probe(int argc, char** argv) {

@@ -83,8 +83,8 @@ constexpr Option kOptions[] = {
      .repeats = true,
      .id = kCgroupId},
     {.name = "container",
-     .argument = "ID|PID",
-     .help = "records the processes of a container, by its id or one of its processes",
+     .argument = "ID|NAME|PID",
+     .help = "records the processes of a container, by its id, its name or one of its processes",
      .more = "The beginning of the id is enough. Process ids are those of the host.",
      .repeats = true,
      .id = kContainerId},
@@ -497,7 +497,12 @@ Status follow_programs(const RecordOptions& options, const std::string& runtime,
   using Follow = RecordOptions::Follow;
   if (options.follow == Follow::kNo || options.prepare) return {};
   if (options.follow == Follow::kUsual && !is_ordinary_file(options.output)) return {};
-  PB_ASSIGN(session->followed, FollowedPrograms::make(runtime, options));
+  auto made = FollowedPrograms::make(runtime, options);
+  if (!made.ok() && made.error().errno_value == ENOLCK && options.follow == Follow::kUsual) {
+    note(made.error().message());
+    return {};
+  }
+  PB_ASSIGN(session->followed, std::move(made));
   return {};
 }
 
@@ -706,6 +711,7 @@ Example: patchbay record -e 'sqlite3_prepare_v2(NULL, string sql, int n)' -- \
 )",
     .words = "CMD",
     .order = CommandLine::Words::kLast,
+    .attaches = true,
 };
 
 int run_record(int argc, char** argv) {

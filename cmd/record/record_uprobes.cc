@@ -21,6 +21,7 @@
 #include <cstring>
 
 #include "base/monotonic_clock.h"
+#include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/record/patched_places.h"
 #include "cmd/record/record_report.h"
@@ -28,6 +29,7 @@
 #include "cmd/target/leftovers.h"
 #include "cmd/target/nothing_recorded.h"
 #include "cmd/target/probe_source.h"
+#include "cmd/target/prototypes.h"
 #include "cmd/target/target_program.h"
 #include "uprobes/kernel_tracefs.h"
 #include "uprobes/uprobe_event.h"
@@ -86,6 +88,29 @@ Result<Lines> expanded_lines(const EventRequest& event, const UprobeProgram& pro
   return found.lines;
 }
 
+// A name alone: the function with the arguments that its debug information knows, or a file of
+// prototypes; else its calls alone.
+Result<Lines> named_lines(const EventRequest& event, const UprobeProgram& program) {
+  const std::string& name = event.text;
+  if (name.find_first_of("*?[") != name.npos)
+    return user_error(EOPNOTSUPP, "globs are for the agent; with uprobes each function is named");
+  Result<UprobePlace> place = program.find(name, 0, false);
+  if (!place.ok())
+    return user_error(ENOENT, place.error().message() +
+                                  "\n(events that a program brings are the agent's; with uprobes "
+                                  "it is -e FUNC, -e 'FUNC(ARGS)' or -e 'p:NAME PLACE ARG')");
+  const UprobeObject& object = *place->object;
+  if (!object.is_go && !object.file.is_32_bit) {
+    const Prototype prototype =
+        Prototypes(program.paths()).of(name, std::string(base_name(object.name)));
+    print_probe_notes(prototype.notes);
+    if (prototype.source != Prototype::Source::kNone) return prototype.lines;
+  }
+  remark("the arguments of " + name + "() are not known here; name them: -e '" + name +
+         "(int n, string text)'");
+  return Lines{name + "()"};
+}
+
 Result<std::unique_ptr<UprobeEvent>> make_event(const std::string& line, bool is_function,
                                                 UprobeProgram& program) {
   return is_function ? UprobeEvent::of_function(line, program)
@@ -95,12 +120,10 @@ Result<std::unique_ptr<UprobeEvent>> make_event(const std::string& line, bool is
 Status define_event(const EventRequest& event, UprobeRecording& recording, PatchedPlaces* patched) {
   UprobeProgram& program = recording.program();
   const EventRequest::Kind kind = event.kind();
-  const bool is_function = kind == EventRequest::Kind::kFunction;
-  if (kind == EventRequest::Kind::kEvent)
-    return user_error(EOPNOTSUPP, "-e '" + event.text +
-                                      "': events that a program brings are the agent's; with "
-                                      "uprobes it is -e 'FUNC(ARGS)' or -e 'p:NAME PLACE ARG'");
+  const bool is_named = kind == EventRequest::Kind::kEvent;
+  const bool is_function = is_named || kind == EventRequest::Kind::kFunction;
   Result<Lines> lines = Lines{event.text};
+  if (is_named) lines = named_lines(event, program);
   if (is_function && event.text.ends_with("(*)")) lines = expanded_lines(event, program);
   if (kind == EventRequest::Kind::kSource) lines = derived_lines(event, program);
   if (!lines.ok())
@@ -108,6 +131,11 @@ Status define_event(const EventRequest& event, UprobeRecording& recording, Patch
                       "-e '" + event.text + "': " + lines.error().message());
   for (const std::string& line : *lines) {
     Result<std::unique_ptr<UprobeEvent>> made = make_event(line, is_function, program);
+    // A prototype may say what uprobes have no form for: a double.
+    if (!made.ok() && is_named) {
+      remark("the arguments of " + event.text + "() are left out: " + made.error().message());
+      made = make_event(event.text + "()", true, program);
+    }
     if (!made.ok())
       return user_error(made.error().errno_value,
                         "-e '" + event.text + "':\n" + made.error().message());
@@ -169,6 +197,11 @@ Status follow(const RecordOptions& options, Session* session) {
 }
 
 Status prepare(const RecordOptions& options, Session* session) {
+  if (!is_first_pid_namespace())
+    return user_error(EOPNOTSUPP,
+                      "the kernel's uprobes choose a process by its number on the host, which is "
+                      "not known in this container: record it from outside, with record --uprobes "
+                      "-p PID");
   session->lock = OutputLock::take(options.output);
   if (!session->lock.ok()) return session->lock.error();
   if (options.pid) {

@@ -337,7 +337,8 @@ Result<std::unique_ptr<OutputLock>> OutputLock::take(const std::string& path) {
   // O_NONBLOCK: a FIFO of that name must not hang us.
   PB_ASSIGN(lock->file_, OutputFile::open(path, O_RDWR | O_NONBLOCK, 0644));
   lock->remove_ = lock->file_.is_made();
-  if (::flock(lock->file_.fd(), LOCK_EX | LOCK_NB) != 0) {
+  // A file system may have no locks (Lustre, some NFS): then nobody is told of another recording.
+  if (::flock(lock->file_.fd(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     lock->remove_ = false;
     return user_error(
         EBUSY, path + " is being written by another recording; choose another file with -o.");

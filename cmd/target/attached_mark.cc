@@ -60,7 +60,9 @@ Result<AttachedMark> AttachedMark::lock_path(const std::string& path, int flags,
     if (!mark.is_locked() || ::fstat(mark.file_.get(), &status) != 0 ||
         status.st_uid != ::geteuid() || !S_ISREG(status.st_mode))
       return AttachedMark();
-    if (::flock(mark.file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    // Where there are no locks, the file alone has to do.
+    if (::flock(mark.file_.get(), LOCK_EX | LOCK_NB) != 0 &&
+        (errno == EWOULDBLOCK || errno == EINTR)) {
       if (i + 1 < tries) ::usleep(kLockUs);
       continue;
     }

@@ -96,7 +96,7 @@ Result<attach::Arrived> attach_agent(int pid, const std::string& runtime,
   arrival.agent = agent;
   arrival.settings = settings_for(runtime, options);
   arrival.is_interrupted = is_told_to_end;
-  PB_TRY(attach::check_seccomp(pid, options.force));
+  PB_TRY(attach::check_seccomp(pid, is_forced()));
   Result<attach::Arrived> arrived = attach::attach(pid, arrival);
   const int64_t end = monotonic_ms() + std::min(kOnItsWayMs, options.wait_ms);
   for (int busy = 0; !arrived.ok() && is_alive(pid) && !is_told_to_end() && monotonic_ms() < end;) {

@@ -30,7 +30,6 @@ namespace patchbay::cmd {
 
 struct AttachOptions {
   uint64_t buffer_kb = 0;  // of one CPU; 0: what the agent has without being told
-  bool force = false;      // also where its filter of system calls is not known
   int wait_ms = 20'000;    // for another command, and for an agent that is coming or going
 };
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cmd/common/commands.h"
+#include "cmd/target/container_names.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -143,7 +144,10 @@ Result<std::string> Cgroups::of_container(const std::string& text) const {
   const std::string about = "--container '" + text + "': ";
   const bool is_process =
       parse_pid(text, &pid) && ::access((proc_ + "/" + text).c_str(), F_OK) == 0;
-  if (!is_process && is_hex(text) && text.size() < kFewestDigits)
+  const std::map<std::string, std::string> names = container_names(top_);
+  const bool is_name = std::any_of(names.begin(), names.end(),
+                                   [&](const auto& one) { return one.second == text; });
+  if (!is_process && !is_name && is_hex(text) && text.size() < kFewestDigits)
     return user_error(EINVAL, about + "so short an id may mean any container; give more of it.");
   std::map<std::string, std::string> found;  // by id; the directory nearest to the root
   std::vector<std::string> all;
@@ -152,9 +156,14 @@ Result<std::string> Cgroups::of_container(const std::string& text) const {
     walk(roots_[i], [&](const fs::path& path) {
       const std::string id = container_id(path.filename().native());
       if (id.empty() || !is_group(path)) return;
-      const std::string brief = id.substr(0, kShortId);
+      const auto name = names.find(id);
+      const bool is_named = name != names.end();
+      std::string brief = id.substr(0, kShortId);
+      if (is_named) brief += " (" + name->second + ")";
       if (std::find(all.begin(), all.end(), brief) == all.end()) all.push_back(brief);
-      if (id.starts_with(text)) found.try_emplace(id, path);
+      // A name may begin as another's id does.
+      if (is_name ? is_named && name->second == text : id.starts_with(text))
+        found.try_emplace(id, path);
     });
   }
   std::vector<std::string> ids;
@@ -166,7 +175,7 @@ Result<std::string> Cgroups::of_container(const std::string& text) const {
   if (found.size() == 1) return found.begin()->second;
   if (!found.empty())
     return user_error(EEXIST, about + "several containers begin so: " + listed(ids) + ".");
-  return user_error(ENOENT, about + "there is no process and no container of this number" +
+  return user_error(ENOENT, about + "there is no process and no container of this number or name" +
                                 (all.empty() ? "." : "; there are " + listed(all) + "."));
 }
 

@@ -34,7 +34,16 @@ class CgroupsTest : public testing::Test {
           "machine.slice/libpod-" + kOther + ".scope/container",
           "machine.slice/libpod-conmon-" + kOther + ".scope", "kubepods/burstable/pod12/" + kThird})
       make(group);
-    groups_ = std::make_unique<Cgroups>(std::vector<std::string>{root_}, top_ + "/proc");
+    const std::string docker = top_ + "/var/lib/docker/containers/" + kOne;
+    fs::create_directories(docker);
+    std::ofstream(docker + "/config.v2.json")
+        << "{\"ID\":\"" << kOne << "\",\"Config\":{\"Name\":\"x\"},\"Name\":\"/web\"}";
+    const std::string podman = top_ + "/var/lib/containers/storage/overlay-containers";
+    fs::create_directories(podman);
+    std::ofstream(podman + "/containers.json")
+        << "[{\"id\":\"" << kThird << "\",\"image\":\"i\"},{\"id\":\"" << kOther
+        << "\",\"names\":[\"db\",\"other\"],\"image\":\"i\"}]";
+    groups_ = std::make_unique<Cgroups>(std::vector<std::string>{root_}, top_ + "/proc", top_);
   }
   void TearDown() override { fs::remove_all(top_); }
 
@@ -79,7 +88,10 @@ TEST_F(CgroupsTest, Containers) {
   EXPECT_EQ(said(groups_->of_container("ab0")), "/machine.slice/libpod-" + kOther + ".scope");
   EXPECT_EQ(said(groups_->of_container("777777777777")), "/kubepods/burstable/pod12/" + kThird);
   EXPECT_NE(said(groups_->of_container("a")).find("so short an id"), std::string::npos);
-  EXPECT_NE(said(groups_->of_container("fff")).find("no container of this number; there are "),
+  EXPECT_EQ(said(groups_->of_container("web")), "/system.slice/docker-" + kOne + ".scope");
+  EXPECT_EQ(said(groups_->of_container("db")), "/machine.slice/libpod-" + kOther + ".scope");
+  EXPECT_NE(said(groups_->of_container("x")).find("aaaaaaaaaaaa (web)"), std::string::npos);
+  EXPECT_NE(said(groups_->of_container("fff")).find("of this number or name; there are "),
             std::string::npos);
   make("system.slice/docker-" + std::string(10, 'a') + std::string(54, 'b') + ".scope");
   EXPECT_NE(said(groups_->of_container("aaaa")).find("several containers begin so: "),

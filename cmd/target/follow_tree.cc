@@ -8,6 +8,7 @@
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +75,20 @@ void ProgramDirectory::remove() const {
 
 // --- its beginning and its end
 
+namespace {
+
+// Readable when the file has changed; where that cannot be told, from time to time.
+UniqueFd watch_or_clock(const std::string& path) {
+  UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (watch.valid() && ::inotify_add_watch(watch.get(), path.c_str(), IN_MODIFY) >= 0) return watch;
+  constexpr itimerspec kEach{{0, 20'000'000}, {0, 20'000'000}};
+  watch.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (watch.valid() && ::timerfd_settime(watch.get(), 0, &kEach, nullptr) != 0) watch.reset();
+  return watch;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<FollowTree>> FollowTree::make(const std::string& runtime,
                                                      FollowWishes wishes) {
   std::unique_ptr<FollowTree> made(new FollowTree());
@@ -86,16 +101,19 @@ Result<std::unique_ptr<FollowTree>> FollowTree::make(const std::string& runtime,
   const std::string log = directory + "/" + abi::kFollowLog;
   made->log_.reset(::open(log.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made->log_.valid()) return sys_error("write " + log, errno);
-  if (::flock(made->log_.get(), LOCK_EX | LOCK_NB) != 0) return sys_error("lock " + log, errno);
+  // By the lock the programs know that this command lives.
+  if (::flock(made->log_.get(), LOCK_EX | LOCK_NB) != 0)
+    return user_error(ENOLCK, "what the program executes is not recorded, which takes a directory "
+                              "with locks: flock(" + log + "): " + std::strerror(errno) +
+                              "; PATCHBAY_DIR names another one");
   PB_TRY(write_file(directory + "/" + abi::kFollowSlots, std::string(sizeof(abi::FollowSlots), 0)));
   UniqueFd slots(::open((directory + "/" + abi::kFollowSlots).c_str(), O_RDWR | O_CLOEXEC));
   void* const at =
       ::mmap(nullptr, sizeof(abi::FollowSlots), PROT_READ | PROT_WRITE, MAP_SHARED, slots.get(), 0);
   if (at == MAP_FAILED) return sys_error("map " + directory + "/" + abi::kFollowSlots, errno);
   made->slots_ = Mapping(at, sizeof(abi::FollowSlots));
-  made->watch_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!made->watch_.valid() || ::inotify_add_watch(made->watch_.get(), log.c_str(), IN_MODIFY) < 0)
-    return sys_error("watch " + log, errno);
+  made->watch_ = watch_or_clock(log);
+  if (!made->watch_.valid()) return sys_error("watch " + log, errno);
   return made;
 }
 

@@ -260,6 +260,7 @@ it is the page of a running process, which a browser on this machine shows live.
         "Example: patchbay record -t function_graph -- ./prog && patchbay view\n"
         "         patchbay view -p 1234 -l 'db_*' --hist 'malloc(u64 size) keys=size.log2'\n",
     .words = "FILE",
+    .attaches = true,
 };
 
 int run_view(int argc, char** argv) {

@@ -8,11 +8,14 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "attach/own_thread.h"
 #include "attach/stopped_thread.h"
 #include "attach/target_process.h"
+#include "base/raw_syscall.h"
 #include "base/unique_fd.h"
 
 namespace patchbay::attach {
@@ -215,8 +219,22 @@ uint32_t run_filters(std::span<const SeccompFilter> filters, const seccomp_data&
 
 std::span<const AgentCall> agent_calls() { return kCalls; }
 
+namespace {
+
+Error ends_it(pid_t pid, const AgentCall& call) {
+  return user_error(EPERM, "process " + std::to_string(pid) +
+                               "'s filter of system calls (seccomp) ends it at " + call.name +
+                               ", which the agent makes: allow it there");
+}
+Error denies(pid_t pid, const AgentCall& call) {
+  return user_error(EPERM, "process " + std::to_string(pid) +
+                               "'s filter of system calls (seccomp) does not allow " + call.name +
+                               ", which the agent needs: allow it there");
+}
+
+}  // namespace
+
 Status judge_filters(pid_t pid, std::span<const SeccompFilter> filters) {
-  const std::string process = "process " + std::to_string(pid);
   for (const AgentCall& one : kCalls) {
     seccomp_data call = {};
     call.nr = one.number;
@@ -227,12 +245,8 @@ Status judge_filters(pid_t pid, std::span<const SeccompFilter> filters) {
     if (action == SECCOMP_RET_ALLOW || action == SECCOMP_RET_LOG) continue;
     const bool ends = action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
                       action == SECCOMP_RET_TRAP;
-    if (ends)
-      return user_error(EPERM, process + "'s filter of system calls (seccomp) ends it at " +
-                                   one.name + ", which the agent makes: allow it there");
-    if (one.is_needed)
-      return user_error(EPERM, process + "'s filter of system calls (seccomp) does not allow " +
-                                   one.name + ", which the agent needs: allow it there");
+    if (ends) return ends_it(pid, one);
+    if (one.is_needed) return denies(pid, one);
   }
   return {};
 }
@@ -268,16 +282,86 @@ std::vector<pid_t> filtered_threads(pid_t pid) {
   return found;
 }
 
+// How many filters a thread has, by its /proc/…/status; -1: it does not say (before Linux 5.9).
+int filters_of(const std::string& status) {
+  constexpr std::string_view kField = "\nSeccomp_filters:\t";
+  Result<std::string> text = read_file(status);
+  const size_t at = text.ok() ? text->find(kField) : std::string::npos;
+  return at == std::string::npos ? -1 : std::atoi(text->c_str() + at + kField.size());
+}
+
+// In a container each process has the filters of the container, and may have added its own. Where
+// this command, the thread and the container's first process have equally many, nobody has added
+// one.
+bool has_the_filters_of_this_command(pid_t tid) {
+  const int count = filters_of("/proc/self/status");
+  return count > 0 && filters_of("/proc/" + std::to_string(tid) + "/status") == count &&
+         filters_of("/proc/1/status") == count;
+}
+
+// Makes the calls, in a child. None has an effect elsewhere, for no descriptor is open and no
+// argument names memory. What makes threads (clone, exit) this command has used itself. `at` is in
+// the end the index of the first call that is needed and denied, or the number of all.
+[[noreturn]] void make_calls(volatile uint32_t* at) {
+  constexpr unsigned kMostSeconds = 10;  // a filter may leave the answer to another process
+  ::alarm(kMostSeconds);
+  if (::syscall(SYS_close_range, 0u, ~0u, 0u) != 0)
+    for (int fd = 0; fd < 4096; fd++) ::close(fd);
+  for (const AgentCall& one : kCalls) {
+    const bool makes_threads = one.number == SYS_clone || one.number == SYS_exit;
+    const auto& given = one.arguments;
+    const long answer =
+        makes_threads ? 0 : raw_syscall(one.number, long(given[0]), long(given[1]), long(given[2]));
+    if ((answer == -EPERM || answer == -ENOSYS || answer == -EACCES) && one.is_needed) break;
+    *at = *at + 1;
+  }
+  raw_syscall(SYS_exit_group, 0);
+  __builtin_unreachable();
+}
+
+// This command has the same filter: what it says to the calls, a child finds out.
+Status try_calls(pid_t pid) {
+  void* const shared =
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return sys_error("make memory for a child", errno);
+  auto* const at = static_cast<volatile uint32_t*>(shared);
+  const pid_t child = ::fork();
+  if (child == 0) make_calls(at);
+  int status = 0;
+  pid_t ended = child;
+  if (child > 0) do {
+      ended = ::waitpid(child, &status, __WALL);
+    } while (ended < 0 && errno == EINTR);
+  const size_t reached = *at;
+  ::munmap(shared, 4096);
+  if (child < 0 || ended != child) return sys_error("try the calls of the agent in a child", errno);
+  if (WIFSIGNALED(status) && reached < std::size(kCalls)) return ends_it(pid, kCalls[reached]);
+  if (reached < std::size(kCalls)) return denies(pid, kCalls[reached]);
+  return {};
+}
+
 Status check_thread(const Target& target, pid_t tid) {
   const pid_t pid = target.pid();
   PB_ASSIGN(const std::unique_ptr<StoppedThread> thread, StoppedThread::stop(target, tid, kStopMs));
   const auto filters = read_filters(tid);
   PB_TRY(thread->release());
   if (filters.ok()) return judge_filters(pid, filters.value());
+  if (filters_of("/proc/self/status") == 0)
+    return user_error(
+        EPERM, "process " + std::to_string(pid) +
+                   " runs under a filter of system calls (seccomp) that only root can read: attach "
+                   "as root, or with --force, where it may end the program");
+  if (has_the_filters_of_this_command(tid)) {
+    static bool g_is_tried = false;  // one answer for all threads
+    if (!g_is_tried) PB_TRY(try_calls(pid));
+    g_is_tried = true;
+    return {};
+  }
   return user_error(
       EPERM, "process " + std::to_string(pid) +
-                 " runs under a filter of system calls (seccomp) that only root can read: attach "
-                 "as root, or with --force, where it may end the program");
+                 " runs under a filter of system calls (seccomp) that differs from the one of this "
+                 "command, and the kernel shows no filter to a command that has one: attach from "
+                 "outside of the container, or with --force, where it may end the program");
 }
 
 }  // namespace

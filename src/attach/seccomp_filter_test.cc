@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 #include <linux/audit.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -205,6 +207,71 @@ TEST(CheckSeccomp, AUserWhoMayNotReadThemIsRefused) {
   int ended = -1;
   ::waitpid(child, &ended, 0);
   EXPECT_EQ(ended, 0);
+}
+
+bool put_filter(const SeccompFilter& filter) {
+  const sock_fprog program = {uint16_t(filter.size()), const_cast<sock_filter*>(filter.data())};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// What a command in a container says about a process there. All have the filter of the container;
+// `more`: the process has added one. Status 77: no container can be made here.
+std::string said_in_container(const SeccompFilter& filter, bool more) {
+  int ends[2];
+  if (::pipe(ends) != 0) return "no pipe";
+  const pid_t maker = ::fork();
+  if (maker == 0) {
+    if (::unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) ::_exit(77);
+    const pid_t init = ::fork();
+    if (init != 0) {
+      int status = 0;
+      ::waitpid(init, &status, 0);
+      ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("proc", "/proc", "proc", 0, nullptr) != 0 || !put_filter(filter))
+      ::_exit(77);
+    int ready[2];
+    if (::pipe(ready) != 0) ::_exit(1);
+    const pid_t target = ::fork();
+    if (target == 0) {
+      if (more) put_filter(only(SYS_reboot, SECCOMP_RET_ERRNO | 1));
+      if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    char byte;
+    if (::read(ready[0], &byte, 1) != 1) ::_exit(1);
+    const std::string text = said(target, false);
+    const ssize_t written = ::write(ends[1], text.data(), text.size());
+    ::_exit(written == ssize_t(text.size()) ? 0 : 1);  // and the target with it
+  }
+  ::close(ends[1]);
+  std::string text;
+  char part[512];
+  for (ssize_t got; (got = ::read(ends[0], part, sizeof part)) > 0;) text.append(part, size_t(got));
+  ::close(ends[0]);
+  int status = 0;
+  ::waitpid(maker, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 77 ? "no container" : text;
+}
+
+// The kernel shows no filter to a command that has one itself. One that has the same tries it.
+TEST(CheckSeccomp, ACommandUnderTheSameFilterTriesTheCalls) {
+  const SeccompFilter good = only(SYS_reboot, SECCOMP_RET_ERRNO | 1);
+  const std::string about_good = said_in_container(good, false);
+  if (about_good == "no container") GTEST_SKIP() << "no namespaces can be made here";
+  EXPECT_EQ(about_good, "");
+  const std::string denied = said_in_container(only(SYS_listen, SECCOMP_RET_ERRNO | 1), false);
+  EXPECT_NE(denied.find("does not allow listen"), denied.npos) << denied;
+  const std::string unneeded = said_in_container(only(SYS_clone3, SECCOMP_RET_ERRNO | 38), false);
+  EXPECT_EQ(unneeded, "");
+  const std::string ended =
+      said_in_container(only(SYS_fallocate, SECCOMP_RET_KILL_PROCESS), false);
+  EXPECT_NE(ended.find("ends it at fallocate"), ended.npos) << ended;
+  const std::string differs = said_in_container(good, true);
+  EXPECT_NE(differs.find("differs from the one of this command"), differs.npos) << differs;
+  EXPECT_NE(differs.find("--force"), differs.npos) << differs;
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ const ZydisDecoder& decoder() {
   return instance;
 }
 
-enum class Base : uint8_t { kOther, kRsp, kRbp };
+enum class Base : uint8_t { kOther, kRsp, kRbp, kRbx };
 
 // What one instruction's ModRM says, as far as rsp and rbp matter.
 struct Operands {
@@ -129,6 +129,7 @@ Operands operands_of(const ZydisDecodedInstruction& z) {
   found.displacement = z.raw.disp.size ? z.raw.disp.value : 0;
   if (rex_b) return found;
   if (modrm.rm == 5 && modrm.mod != 0) found.base = Base::kRbp;
+  if (modrm.rm == 3) found.base = Base::kRbx;
   if (modrm.rm != 4 || z.raw.sib.index != 4 || rex_x) return found;
   if (z.raw.sib.base == 4) found.base = Base::kRsp;
   if (z.raw.sib.base == 5 && modrm.mod != 0) found.base = Base::kRbp;
@@ -223,6 +224,7 @@ class ReturnWordScan {
     if (z.mnemonic == ZYDIS_MNEMONIC_LEA) return false;  // also what lies behind a local array
     const int32_t base = operands.base == Base::kRsp   ? depth_
                          : operands.base == Base::kRbp ? frame_
+                         : operands.base == Base::kRbx ? aligned_frame_
                                                        : kUnknown;
     return known(base) && operands.displacement == base;
   }
@@ -266,6 +268,10 @@ class ReturnWordScan {
     if (z.mnemonic == ZYDIS_MNEMONIC_MOV && is(operand[0], ZYDIS_REGISTER_RBP) &&
         is(operand[1], ZYDIS_REGISTER_RSP) && depth_ == 8)  // behind push %rbp, as a frame pointer
       frame_ = depth_;
+    if (is(operand[0], ZYDIS_REGISTER_RBX))
+      aligned_frame_ = z.mnemonic == ZYDIS_MNEMONIC_MOV && is(operand[1], ZYDIS_REGISTER_RSP)
+                           ? depth_
+                           : kUnknown;
     bool writes = false;
     for (uint8_t i = 0; i < z.operand_count; i++)
       writes |= (is(operand[i], ZYDIS_REGISTER_RSP) || is(operand[i], ZYDIS_REGISTER_ESP)) &&
@@ -299,6 +305,9 @@ class ReturnWordScan {
   int32_t depth_ = 0;
   int32_t frame_ = kUnknown;  // the same for the frame pointer
   std::vector<TailJump>* tail_jumps_;
+  // The same for rbx, in which the dynamic linker's binder keeps the stack pointer before it aligns
+  // it. Two words stand above its return address, and a stripped one has no name to know it by.
+  int32_t aligned_frame_ = kUnknown;
 };
 
 }  // namespace

@@ -60,6 +60,9 @@ TEST(ReturnRefusal, ByName) {
 CODE(at_entry, "endbr64; mov (%rsp), %rax; ret")
 CODE(behind_pushes, "push %rbx; push %r12; sub $0x28, %rsp; mov 0x38(%rsp), %rdi; ret")
 CODE(by_frame_pointer, "push %rbp; mov %rsp, %rbp; and $-64, %rsp; mov 8(%rbp), %rsi; leave; ret")
+CODE(by_rbx, "push %rbx; mov %rsp, %rbx; and $-64, %rsp; sub 0x100(%rip), %rsp\n"
+             "mov %rax, (%rsp); mov 0x10(%rbx), %rsi; mov 8(%rbx), %rdi; jmp *%r11")
+CODE(by_rbx_of_the_caller, "push %rbx; mov %rdi, %rbx; mov 8(%rbx), %rdi; pop %rbx; ret")
 CODE(other_encoding, "push %rbp; .byte 0x48, 0x8b, 0xec; push %rbx; mov 8(%rbp), %rsi; leave; ret")
 CODE(written, "sub $8, %rsp; mov %rdi, 8(%rsp); add $8, %rsp; ret")
 CODE(popped, "pop %rdx; jmp *%rdx")
@@ -108,6 +111,7 @@ TEST(ReturnRefusal, ReadsOrWritesItsReturnAddress) {
   EXPECT_NE(by_code(at_entry_code()), nullptr);
   EXPECT_NE(by_code(behind_pushes_code()), nullptr);
   EXPECT_NE(by_code(by_frame_pointer_code()), nullptr);
+  EXPECT_NE(by_code(by_rbx_code()), nullptr);
   EXPECT_NE(by_code(other_encoding_code()), nullptr);
   EXPECT_NE(by_code(written_code()), nullptr);
   EXPECT_NE(by_code(popped_code()), nullptr);
@@ -142,6 +146,7 @@ TEST(ReturnRefusal, TheRestIsLeftAlone) {
   EXPECT_EQ(by_code(stack_argument_code()), nullptr);
   EXPECT_EQ(by_code(argument_by_frame_code()), nullptr);
   EXPECT_EQ(by_code(locals_code()), nullptr);
+  EXPECT_EQ(by_code(by_rbx_of_the_caller_code()), nullptr);
   EXPECT_EQ(by_code(saved_code()), nullptr);
   EXPECT_EQ(by_code(end_of_array_code()), nullptr);
   EXPECT_EQ(by_code(indexed_code()), nullptr);

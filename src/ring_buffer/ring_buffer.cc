@@ -381,7 +381,11 @@ Status RingBuffer::reserve(int fd, uint64_t offset, uint64_t size, std::string_v
   if (in_memory()) return {};
   const int error = reserve_bytes(fd, off_t(offset), off_t(size));
   if (!error) return {};
-  return sys_error("reserve memory for " + std::string(what) + path_, error);
+  Error refused = sys_error("reserve memory for " + std::string(what) + path_, error);
+  if (error != ENOSPC) return refused;
+  return user_error(error, refused.message() +
+                               "; make the buffer smaller (-b, buffer_size_kb), or set "
+                               "PATCHBAY_DIR to a directory with more room");
 }
 
 // Makes and maps the file path_. Leaves it open.

@@ -113,7 +113,12 @@ mkdir "$work/small.d"
 if ((EUID == 0)) && mount -t tmpfs -o size=256k none "$work/small.d" 2>/dev/null; then
   out=$("$patchbay" record -o "$work/small.d/t.dat" -b 16384 -e 'work(int thread, long i)' \
     -- "$examples/threads" 2 200000 2>"$work/err")
+  mkdir -m 700 "$work/small.d/run"
+  no_room=$(PATCHBAY_DIR=$work/small.d/run "$patchbay" record -o "$work/t2.dat" -b 16384 \
+    -e 'work(int thread, long i)' -- "$examples/threads" 2 10 2>&1)
   umount -l "$work/small.d"
+  has "no room for the buffer: it is said what to do" "$no_room" \
+    'No space left on device; make the buffer smaller \(-b'
   same "disk full: the program went on" "hits 400000" "$out"
   has "disk full: it is said" "$(cat "$work/err")" 'No space|full'
 fi

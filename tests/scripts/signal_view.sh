@@ -40,7 +40,7 @@ attached() {
   rm "$name.in"
 }
 
-for name in signal_doors libc_threads exec_inherits own_rseq; do
+for name in signal_doors libc_threads exec_inherits registers_rseq; do
   # shellcheck disable=SC2046  # the command of a comment
   (cd "$guests" && $(sed -n 's|^// build: ||p' $name.c) -w -o "$work/$name") || skip "$name"
   events_for $name

@@ -217,6 +217,14 @@ check "some are lost" test "${lost:-0}" -gt 0
 same "each is counted" 20000 $((lost + $(summary_events live.err)))
 same "those in the file are what is said" "$(summary_events live.err)" "$(lines live.dat | wc -l)"
 
+# --- a name alone: as elsewhere, its arguments are known from debug information, if there is any
+"${record[@]}" -e work -o named.dat -- ./static 5 >/dev/null 2>named.err
+has "a name" "$(events_of named.dat)" 'work\(n=-1, name="?text 0'
+strip -g -o bare static
+"${record[@]}" -e work -o named.dat -- ./bare 5 >/dev/null 2>named.err
+same "a name of which nothing is known" 5 "$(count_of named.dat work)"
+has "is said" "$(cat named.err)" "arguments of work\\(\\) are not known here; name them: -e 'work"
+
 # --- refusals: a sentence, and the program does not run
 # refused PATTERN ARG… -- PROGRAM
 refused() {
@@ -233,6 +241,12 @@ refused 'There is no function|no function' -e 'wrok(int n)' "${static_work[@]}"
 refused '-t function_graph patches every function' -t function_graph "${static_work[@]}"
 refused 'statically linked: the agent cannot' --no-uprobes -e 'work(int n)' "${static_work[@]}"
 refused 'events that a program brings' -e 'sched:tick' "${static_work[@]}"
+refused 'globs are for the agent' -e 'wor*' "${static_work[@]}"
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+  out=$(unshare --pid --fork --mount-proc "${record[@]}" -e 'work(int n)' -- ./static 5 2>&1)
+  same "refused in a pid namespace, whose numbers are not the kernel's" 1 $?
+  has "why" "$out" 'number on the host.*from outside, with record --uprobes -p PID'
+fi
 refused "-B .* is the agent's" -B other -e 'work(int n)' "${static_work[@]}"
 refused 'globs are for the agent' -e 'f:x wor* a=$arg1' "${static_work[@]}"
 refused 'Field not found|field' -e 'work(int n)' -f 'm > 3' "${static_work[@]}"
