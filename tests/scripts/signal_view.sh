@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs of tests/programs/guests that look at signals: what they print and how they end is the
+# Programs of tests/programs/signal_view that look at signals: what they print and how they end is the
 # same alone, with the agent and nothing traced, recorded from the start, and attached to. No call
 # of the agent's goes to a function that a program exports.
 #   signal_view.sh BUILD_DIR
 . "$(dirname "$0")/common.bash"
 need cc nm
-guests=$here/../programs/guests
+guests=$here/../programs/signal_view
 cd "$work" || exit 1
 
 # events_for GUEST : sets `events`, as options of record.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Continuations as ruby's callcc has them: copies of a stack, each gone on with more than once,
 // also after its functions have returned and others have been called at the same places.
-// build: gcc -O2
-// events: down(long n, long way); other(long n)
+// event: down(long n, long way)
+// event: other(long n)
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Fibers with stacks of their own: some end, some are dropped half way and their stacks used again
 // at once, some go on in another thread. And longjmp over calls between.
-// build: gcc -O2 -pthread
-// events: deep(int n, int id); plain(int n)
+// build: -O2 -pthread
+// event: deep(int n, int id)
+// event: plain(int n)
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Functions that end in a jump to one that looks at its return address: dlsym() goes by its
 // caller's place in the order of libraries, who() is of this program.
-// build: gcc -O2 -rdynamic -ldl
-// events: next_of(string name); through(string name); asks(int n); asks_twice(int n)
+// build: -O2 -rdynamic -ldl
+// event: next_of(string name)
+// event: through(string name)
+// event: asks(int n)
+// event: asks_twice(int n)
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

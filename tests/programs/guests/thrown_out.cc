@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Exceptions by a frame with a personality routine of its own, by tail calls, from a signal handler
 // and from destructors; and a thread that is cancelled in the middle.
-// build: g++ -O2 -pthread -fnon-call-exceptions
-// events: thrower(long n); tail(long n); again(long n); waits(long n)
+// build: -O2 -pthread -fnon-call-exceptions
+// event: thrower(long n)
+// event: tail(long n)
+// event: again(long n)
+// event: waits(long n)
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
