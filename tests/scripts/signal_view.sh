@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Programs of tests/programs/signal_view that look at signals: what they print and how they end is the
+# Programs of tests/programs/signal_view: what they print and how they end is the
 # same alone, with the agent and nothing traced, recorded from the start, and attached to. No call
 # of the agent's goes to a function that a program exports.
 #   signal_view.sh BUILD_DIR

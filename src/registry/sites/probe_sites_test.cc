@@ -119,7 +119,7 @@ TEST_F(ProbeSitesTest, EventsOfAllKindsShareAPlace) {
   EXPECT_EQ(at(of_probe)->event[0],
             (SiteEvent{probe->programs[0], other_fetch_.get(), 96, nullptr}));
   EXPECT_EQ(at(of_probe)->event[1], (SiteEvent{function->programs[0], fetch_.get(), 100, nullptr}));
-  EXPECT_EQ(sites_.show(), "0x64 probe-int3 at 100 probe function\n");
+  EXPECT_EQ(sites_.show(), "0x64 probe-int3 at 100 probe function bytes 0x64+1\n");
   probe->programs = {};
   ASSERT_TRUE(update({of_probe}).ok());
   ASSERT_EQ(at(of_probe)->nr_events, 1u);
@@ -275,7 +275,7 @@ TEST_F(ProbeSitesTest, SitesOfTracersAreListed) {
   usdt->programs = {program()};
   ASSERT_TRUE(update({function, other}).ok());
   EXPECT_EQ(sites_.show([](uint64_t at) { return "f" + std::to_string(at) + " [lib]"; }),
-            "0x64 jump f100 [lib] trace\n");
+            "0x64 jump f100 [lib] trace bytes 0x64+5\n");
   tracer->programs = usdt->programs = {};
   ASSERT_TRUE(update({function, other}).ok());
 }
