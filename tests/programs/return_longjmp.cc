@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Leaves 100 hooked frames by longjmp, 20,000 times; then the same depth returns as it should.
+// Leaves 100 hooked frames by longjmp, 100,000 times; then the same depth returns as it should.
 // probe: ret_jump ret_plain
 #include <setjmp.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static __attribute__((noinline)) int jump_once() {
 int main() {
   gate();
   long jumps = 0, depth = 0;
-  for (int i = 0; i < 20000; i++) jumps += jump_once();
+  for (int i = 0; i < 100000; i++) jumps += jump_once();
   for (int i = 0; i < 10; i++) depth += ret_plain(99);
   printf("calls ret_plain %d\n", 10 * 100);
   printf("jumps %ld depth %ld\n", jumps, depth);

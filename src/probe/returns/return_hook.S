@@ -16,15 +16,15 @@
  * zone, still holds its address: that says which one it is, and nothing has to be pushed. The same
  * word is what an unwinder finds on the stack while the function runs, so one rule covers both:
  *
- *     t = *(rsp - 8)                      this trampoline, or the caller itself
- *     return address is at (t + 10) + *(t + 10)    = &pb_return_address[k], relative to the text
- *                       or at rsp - 8, where what is at t does not look like a trampoline
+ *     t = *(rsp - 8)                      this trampoline
+ *     return address is at (t + 6) + *(t + 6)    = &pb_return_address[i], relative to the text
  *
- * Unwinders see a frame of their own between the function and its caller. Its CFA is the caller's
- * stack pointer, as everybody expects who asks for it (personality routines, nongnu libunwind). It
- * is that of the function's own frame, too, and exceptions must not meet it twice:
- * return_personality_hot.cc puts the caller into the word while they search. The pad is there
- * because unwinders look for the address before a return address.
+ * Unwinders see a frame of their own between the function and its caller. Its stack pointer is that
+ * of the caller, but its CFA is one more: libgcc tells frames apart by their CFA, and stops with
+ * abort() if the frame that catches has the CFA of the one before it. (nongnu libunwind takes the
+ * CFA for the stack pointer, so it does not get beyond a hooked frame.) Between two real frames
+ * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
+ * address before a return address.
  */
 #include "hot/fault.inc"
 #include "probe/fast_record.inc"
@@ -36,7 +36,6 @@
 #define RSP REG(4)
 #define FLAGS REG(16)
 #define DIRECTION_OR_ALIGNMENT 0x40400
-#define TRAMPOLINE_MARK 0x62060b0f	/* no instructions: nothing else is like it */
 /* codegen/code_frame.h: word, rax rcx rdx r9 r10 r11, -, OF and lahf, r8 */
 #define SAVED(n) (-8 * ((n) + 1))
 #define SCRATCH(n) (-88 - 8 * (n))	/* below SAVED */
@@ -54,14 +53,16 @@
 	mov SAVED(9)(%rsp), %r8
 	.endm
 /* The call is done with: its slot r8 goes back to the thread, whose ReturnThread rcx names as an
- * offset, and the program goes on. The slot was that of the thread's last level (return_entry). If
- * a handler has changed that since, the spare is one that nothing names, and is found as dead. */
-	.macro give_slot_and_return
+ * offset, and the program goes on. */
+	.macro give_slot_and_return not_kept
 	mov SLOT_RETURN_ADDRESS(%r8), %rax
 	movq $SLOT_OWNED, SLOT_STATE(%r8)
 	add %fs:0, %rcx
 	mov %rax, SAVED(0)(%rsp)
 	movzbl SLOT_HOME(%r8), %eax
+	movzwl SLOT_NUMBER(%r8), %edx
+	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
+	jne \not_kept
 	movzwl SLOT_GENERATION(%r8), %edx
 	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %r9
 	shl $48, %rdx
@@ -83,7 +84,7 @@
 	cmp %eax, %fs:GRAPH_CURRENT(%rcx)
 	jne .Lseems_left
 	mov %edx, %fs:GRAPH_CURRENT(%rcx)
-	give_slot_and_return
+	give_slot_and_return .Lnot_kept
 	.endm
 
 	.text
@@ -92,28 +93,22 @@
 	.type patchbay_return_trampoline, @function
 patchbay_return_trampoline:
 	.cfi_startproc
-	.cfi_personality 0x1b, patchbay_return_personality	/* pcrel, sdata4 */
-	.cfi_def_cfa %rsp, 0
-	/* rip at: word + ((t + 10 + *(t + 10) - word) & 0 - (*(t + 5) == TRAMPOLINE_MARK)), where word
-	 * is breg7(-8) and t breg7(-8) deref; valgrind knows no dup and no bra */
-	.cfi_escape 0x10, 16, 35, 0x77, 0x78
-	.cfi_escape 0x77, 0x78, 6, 0x23, 10, 0x77, 0x78, 6, 0x23, 10, 0x94, 4, 0x22	/* where t says */
-	.cfi_escape 0x77, 0x78, 0x1c							/* - word */
-	.cfi_escape 0x30, 0x77, 0x78, 6, 0x23, 5, 0x94, 4				/* 0, *(t + 5) */
-	.cfi_escape 0x0d, 0x0f, 0x0b, 0x06, 0x62, 0x29, 0x1c				/* == mark, minus */
-	.cfi_escape 0x1a, 0x22								/* and, plus */
+	.cfi_def_cfa %rsp, 1
+	.cfi_escape 0x16, 7, 2, 0x31, 0x1c	/* rsp = CFA - 1 */
+	/* rip at: breg7(-8) deref plus_uconst(6) deref breg7(-8) deref plus_uconst(6) plus; valgrind
+	 * knows no dup */
+	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 6, 0x06, 0x77, 0x78, 0x06, 0x23, 6, 0x22
 	.fill 62, 1, 0xcc
 	call *%rax
 	.globl pb_return_trampolines
 	.hidden pb_return_trampolines
 pb_return_trampolines:
 	.set slot, 0
-	.rept RETURN_TRAMPOLINES
+	.rept RETURN_SLOTS
 	.byte 0xe9			/* jmp return_entry, always the long form */
 	.long return_entry - . - 4
-	.long TRAMPOLINE_MARK
 	.byte 0xcc
-	.long pb_return_address + 8 * slot - .
+	.quad pb_return_address + 8 * slot - .
 	call *%rax			/* of the next one */
 	.set slot, slot + 1
 	.endr
@@ -136,21 +131,15 @@ return_entry:
 	lahf					/* pushf takes as long as a fifth of all this */
 	seto %al
 	mov %rax, SAVED(8)(%rsp)
-	mov pb_return_thread@gottpoff(%rip), %rcx
-	mov %fs:RETURN_THREAD_AT(%rcx), %eax	/* the call of the last level, mostly */
-	movzwl %fs:RETURN_THREAD_SPARE-2(%rcx, %rax, 2), %eax
-	test %eax, %eax
-	jz pb_return_general
 	mov SAVED(0)(%rsp), %rcx
-	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r8
-	shl $SLOT_SHIFT, %rax
-	add %rax, %r8
+	lea pb_return_trampolines(%rip), %rax
+	sub %rax, %rcx
+	lea pb_return_slots(%rip), %r8
+	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
 	lea SAVED(0)(%rsp), %rax
 	xor SLOT_STATE(%r8), %rax
 	shl $16, %rax				/* without the generation */
 	jnz pb_return_general			/* or chained */
-	cmp %ecx, SLOT_TRAMPOLINE(%r8)
-	jne pb_return_general
 	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
 	and $~GRAPH_INSIDE, %eax
 	cmp $GRAPH_ENTERED | GRAPH_QUICK, %eax
@@ -276,7 +265,18 @@ pb_return_profile:
 pb_return_done:
 	mov pb_return_thread@gottpoff(%rip), %rcx
 .Lgive_slot:
-	give_slot_and_return
+	give_slot_and_return .Lnot_kept
+.Lnot_kept:					/* rax is its level, rcx ReturnThread, edx its number */
+	cmp $RETURN_SPARES, %eax
+	jae 9f
+	mov %eax, RETURN_THREAD_AT(%rcx)
+9:	movq $0, SLOT_STATE(%r8)
+	mov %dx, RETURN_THREAD_NEXT(%rcx)
+	restore_saved
+	lea -8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	ret
+	.cfi_adjust_cfa_offset -8
 .Lseems_left:					/* edx is the parent */
 	mov %fs:GRAPH_CURRENT(%rcx), %eax
 	test %eax, %eax
