@@ -576,6 +576,7 @@ void Judge::take_parts(PassedParameters* passed) const {
 void Judge::mark_unread(PassedParameters* passed) {
   if (!is_optimized()) return;
   PointerUses uses(info_);
+  if (!uses.has_effect(entry_)) return;
   PassedParameters marked = *passed;
   bool is_any = false;
   for (PassedParameter& parameter : marked.parameters) {

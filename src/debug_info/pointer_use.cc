@@ -197,6 +197,24 @@ ReadBytes PointerUses::Walk::run(unsigned start) {
   return std::move(read_);
 }
 
+bool PointerUses::has_effect(uint64_t entry) const {
+  const ObjectSymbol* symbol = info_.symbol_at(entry, true);
+  if (!symbol) return true;
+  const std::string_view code = info_.code(symbol->address, symbol->size);
+  for (size_t at = 0; at < code.size();) {
+    Insn insn;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data()) + at;
+    if (!decode_insn(bytes, code.size() - at, symbol->address + at, &insn)) return true;
+    at += insn.length;
+    const bool leaves = insn.is_direct_branch() && insn.target - symbol->address >= symbol->size;
+    if (leaves || insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall ||
+        insn.kind == InsnKind::kIndirectJump || insn.kind == InsnKind::kSyscall ||
+        insn.rip_disp_offset != 0)
+      return true;
+  }
+  return false;
+}
+
 const ReadBytes& PointerUses::uses_of(uint64_t entry, unsigned start, int depth) {
   // A function that calls itself reads what it reads without that, too.
   const auto [found, is_new] = known_.try_emplace({entry, start});

@@ -34,6 +34,10 @@ class PointerUses {
   const ReadBytes& behind_register(uint64_t entry, unsigned number);
   // Of the arguments on the stack, from the first one on.
   const ReadBytes& of_stack(uint64_t entry);
+  // Whether the function does something that others notice: it calls, or has to do with a variable.
+  // A compiler leaves out the calls of one that does not, unless its source has what leaves no
+  // instructions and may read everything: `asm volatile("" ::: "memory")`.
+  bool has_effect(uint64_t entry) const;
 
  private:
   class Walk;
