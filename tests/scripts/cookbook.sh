@@ -104,8 +104,8 @@ fi
 "$patchbay" top --once -- ./desk >top 2>err
 has "functions by time" "$(cat top)" '^ +60 +[0-9]+ .* handle$'
 "$patchbay" calls -t -o lines -e 'desk:*' -- ./desk 1 >out 2>err
-has "a tree of a request" "$(stripped lines)" '^handle\("/order/pears"\) \{$'
-has "with what it calls" "$(stripped lines)" '^    take_from_stock\(2\) = [0-9]+$'
+has "a tree of a request" "$(stripped lines)" '^ *handle\("/order/pears"\) \{$'
+has "with what it calls" "$(stripped lines)" '^ +take_from_stock\(2\) = [0-9]+$'
 same "a glob means the program's own functions" "" \
   "$(grep -E 'frame_dummy|tm_clones|__do_global' lines)"
 

@@ -2,6 +2,11 @@
 // Functions that end in a jump to one that looks at its return address: dlsym() goes by its
 // caller's place in the order of libraries, who() is of this program.
 // build: -O2 -rdynamic -ldl
+// skip: calls a refusal is a note there
+// refused: next_of looks at its return address
+// refused: through looks at its return address
+// refused: asks looks at its return address
+// refused: asks_twice looks at its return address
 // event: next_of(string name)
 // event: through(string name)
 // event: asks(int n)
