@@ -79,7 +79,7 @@ CODE(large_frame, "sub $0x12345, %rsp; mov 0x12345(%rsp), %rcx; ret")
 CODE(lea_moves, "lea -0x40(%rsp), %rsp; mov 0x40(%rsp), %rcx; ret")
 CODE(compared, "push %r15; cmp %rdi, 8(%rsp); pop %r15; ret")
 
-CODE(jumps_away, "sub $8, %rsp; call 1f; 1: add $8, %rsp; jmp .+0x100")
+CODE(jumps_away, "sub $8, %rsp; call *%rax; add $8, %rsp; jmp .+0x100")
 CODE(jumps_away_if, "test %edi, %edi; je .+0x100; push %rbx; je .+0x200; pop %rbx; ret")
 CODE(jumps_through_memory, "jmp *0x100(%rip)")
 CODE(jumps_inside, "jmp 1f; nop; 1: push %rbx; jmp *0x100(%rip)")
