@@ -26,6 +26,7 @@ attached() {
   local pid=$!
   started $pid
   exec 5>"$name.in"
+  wait_for 20 test "/proc/$pid/exe" -ef "./$name" || fail "$name does not begin"
   timeout -k 5 60 "$patchbay" record -q -o "$name.dat" -p "$pid" "$@" \
     >"$name.log" 2>&1 5>&- &
   local recorder=$!
