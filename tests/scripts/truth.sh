@@ -7,7 +7,7 @@
 # Without a seed it judges two lots that were right when they were taken in.
 . "$(dirname "$0")/common.bash"
 need python3 nm gcc
-for compiler in g++ clang clang++ ld.lld rustc gfortran; do
+for compiler in g++ clang clang++ ld.lld rustc; do
   command -v "$compiler" >/dev/null ||
     echo "SKIPPED: the programs of $compiler, which is not installed"
 done
@@ -29,6 +29,6 @@ if [ $# -gt 0 ]; then
   judge "$1" --programs "${2:-300}"
 else
   judge 1 --programs 40 --languages c,c++
-  judge 2 --programs 30
+  judge 2 --programs 30 --languages c,c++,rust
 fi
 finish
