@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -290,13 +291,32 @@ int filters_of(const std::string& status) {
   return at == std::string::npos ? -1 : std::atoi(text->c_str() + at + kField.size());
 }
 
+// Whether a process or thread is in the container of this command: it has the same mounts and the
+// same place among the control groups. What cannot be read is not the same. Other containers may
+// share the numbers of processes and have stricter filters.
+bool is_in_this_container(const std::string& process) {
+  struct stat own = {}, its = {};
+  const std::string mounts = "/proc/" + process + "/ns/mnt";
+  errno = 0;
+  const bool has_mounts = ::stat("/proc/self/ns/mnt", &own) == 0 &&
+                          ::stat(mounts.c_str(), &its) == 0 && own.st_ino == its.st_ino &&
+                          own.st_dev == its.st_dev;
+  // Of another user's first process only the groups can be read.
+  if (!has_mounts && (process != "1" || errno != EACCES)) return false;
+  const Result<std::string> here = read_file("/proc/self/cgroup");
+  const Result<std::string> there = read_file("/proc/" + process + "/cgroup");
+  return here.ok() && there.ok() && here.value() == there.value();
+}
+
 // In a container each process has the filters of the container, and may have added its own. Where
 // this command, the thread and the container's first process have equally many, nobody has added
 // one.
 bool has_the_filters_of_this_command(pid_t tid) {
   const int count = filters_of("/proc/self/status");
-  return count > 0 && filters_of("/proc/" + std::to_string(tid) + "/status") == count &&
-         filters_of("/proc/1/status") == count;
+  const std::string thread = std::to_string(tid);
+  return count > 0 && filters_of("/proc/" + thread + "/status") == count &&
+         filters_of("/proc/1/status") == count && is_in_this_container(thread) &&
+         is_in_this_container("1");
 }
 
 // Makes the calls, in a child. None has an effect elsewhere, for no descriptor is open and no

@@ -65,6 +65,25 @@ has "and goes on" "$(cat said)" 'the process: alive'
 inside $listen record -e 'work(long n)' -o b.dat
 has "a call that the agent needs is named" "$(cat said)" 'seccomp\) does not allow listen'
 has "and the process goes on" "$(cat said)" 'the process: alive'
+
+# As containers that share the numbers of processes: each has one filter, and not the same one.
+cat >beside <<'BESIDE'
+until pid=$(pgrep -x steady); do sleep 0.05; done
+"$1" record -e 'work(long n)' -o c.dat -p "$pid"
+echo "status: $?"
+kill -0 "$pid" && echo "the process: alive"
+kill "$pid"
+BESIDE
+unshare --pid --fork --mount-proc python3 deny.py $reboot bash beside "$patchbay" >said 2>&1 &
+beside=$!
+numbers=/proc/$beside/ns/pid_for_children
+check "the numbers are there" wait_for 20 test -e "$numbers"
+check "and their first process" wait_for 20 nsenter --pid="$numbers" true
+nsenter --pid="$numbers" unshare -m python3 deny.py $listen,$reboot "$programs/steady" 2000 \
+  >/dev/null 2>&1
+wait $beside
+has "one with another filter is refused" "$(cat said)" 'differs from the one of this command'
+has "and goes on" "$(cat said)" 'the process: alive'
 for command in record calls hist latency top sql view mount with-tracefs attach start; do
   has "$command takes --force" "$("$patchbay" $command --help)" '^      --force'
 done
