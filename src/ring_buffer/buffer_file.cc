@@ -204,10 +204,12 @@ ReaderState BufferFile::read_state(uint32_t ring) const {
 }
 
 // What was consumed or cleared meanwhile by somebody else is not ours to deliver, and is not lost.
-// A position that cannot be is ignored.
+// A position that cannot be is ignored. A run that is copied behind this is good as long as the
+// version is the one that was read here.
 void BufferFile::adopt_position(uint32_t ring, const Current& current) {
   Ring& r = rings_[ring];
-  ReaderState state = read_state(ring);
+  const ReaderState state = read_state(ring);
+  r.run.version = state.version;
   RingPosition stored{state.seq, uint32_t(state.offset), state.time, state.entries, 0};
   bool possible = state.offset <= header_.subbuf_size && stored.seq <= current.seq &&
                   (stored.seq < current.seq || stored.offset <= current.used);
@@ -243,7 +245,6 @@ std::optional<uint64_t> BufferFile::copy_run(uint32_t ring, uint64_t seq, const 
   if (count < 2) return std::nullopt;
   if (!r.run.bytes) r.run.bytes = std::make_unique_for_overwrite<uint8_t[]>(kRunBytes);
   std::vector<PageMeta> metas(count);
-  r.run.version = read_state(ring).version;
   Current after;
   if (!read_at(r.page_meta_offset + slot * sizeof metas[0], metas.data(),
                count * sizeof metas[0]) ||
