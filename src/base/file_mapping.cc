@@ -23,6 +23,7 @@ FileMapping& FileMapping::operator=(FileMapping&& other) noexcept {
   memory_ = std::move(other.memory_);
   size_ = std::exchange(other.size_, 0);
   file_ = std::exchange(other.file_, nullptr);
+  held_ = std::move(other.held_);
   return *this;
 }
 
@@ -72,6 +73,7 @@ void FileMapping::reset() {
   if (file_) forget_mapped_file(std::exchange(file_, nullptr));
   memory_.reset();
   size_ = 0;
+  held_.keep(0);
 }
 
 }  // namespace patchbay

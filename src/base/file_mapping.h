@@ -13,18 +13,21 @@
 #include "base/mapped_files.h"
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "base/unpacked_bytes.h"
 
 namespace patchbay {
 
 class FileMapping {
  public:
   FileMapping() = default;
-  // Memory of our own in the place of a file.
-  explicit FileMapping(Mapping memory) : memory_(std::move(memory)), size_(memory_.size()) {}
+  // Memory of our own in the place of a file; `held`: where it was unpacked.
+  explicit FileMapping(Mapping memory, UnpackedBytes held = {})
+      : memory_(std::move(memory)), size_(memory_.size()), held_(std::move(held)) {}
   FileMapping(FileMapping&& other) noexcept
       : memory_(std::move(other.memory_)),
         size_(std::exchange(other.size_, 0)),
-        file_(std::exchange(other.file_, nullptr)) {}
+        file_(std::exchange(other.file_, nullptr)),
+        held_(std::move(other.held_)) {}
   FileMapping& operator=(FileMapping&& other) noexcept;
   ~FileMapping() { reset(); }
 
@@ -36,6 +39,9 @@ class FileMapping {
   // For a private one: what was read there stays, whatever becomes of the file. Its pages are
   // copied.
   void keep(uint64_t offset, uint64_t bytes);
+
+  // What a library unpacks of it is held as long as the file is.
+  void hold(UnpackedBytes more) { held_.add(std::move(more)); }
 
   uint8_t* data() const { return memory_.data(); }
   size_t size() const { return size_; }
@@ -49,6 +55,7 @@ class FileMapping {
   Mapping memory_;  // whole pages
   size_t size_ = 0;
   NotedFile* file_ = nullptr;  // null: it is memory
+  UnpackedBytes held_;
 };
 
 }  // namespace patchbay

@@ -72,8 +72,10 @@ void keep_headers(FileMapping& file) {
 Result<Elf*> open_elf(const std::string& path, FileMapping* file) {
   PB_ASSIGN(*file, FileMapping::open_private(path));
   keep_headers(*file);
+  PB_ASSIGN(UnpackedBytes by_zlib, take_zlib_bytes(path, *file));
   PB_ASSIGN(std::optional<FileMapping> unpacked, with_zstd_unpacked(path, *file));
   if (unpacked) *file = std::move(*unpacked);
+  file->hold(std::move(by_zlib));
   ::elf_version(EV_CURRENT);
   Elf* elf = ::elf_memory(reinterpret_cast<char*>(file->data()), file->size());
   GElf_Ehdr header;

@@ -15,14 +15,14 @@
 namespace patchbay {
 namespace {
 
-constexpr uint32_t kZstd = 2;                       // ELFCOMPRESS_ZSTD
-constexpr uint64_t kMostBytes = uint64_t{4} << 30;  // of all sections, unpacked
-constexpr uint64_t kMostRatio = 4096;               // of one: no file of 1 KB takes all memory
+constexpr uint32_t kZlib = ELFCOMPRESS_ZLIB, kZstd = 2;  // ELFCOMPRESS_ZSTD
+constexpr uint64_t kMostRatio = 4096;                    // of one section
 constexpr uint64_t kAlign = 16, kPage = 4096;
 
 struct Packed {
   uint64_t header = 0;  // where its section header is
   Elf64_Shdr section{};
+  uint32_t type = 0;
   uint64_t size = 0, place = 0;  // unpacked
 };
 
@@ -33,45 +33,76 @@ bool read_at(const FileMapping& file, uint64_t offset, T* value) {
   return true;
 }
 
-// Whether the section header at `offset` is one of a section that zstd has packed.
+// Whether the section header at `offset` is one of a section that is packed; older compilers pack by
+// zlib without a flag.
 bool is_packed(const FileMapping& file, uint64_t offset, Packed* packed) {
   Elf64_Chdr head;
   const Elf64_Shdr& section = packed->section;
   packed->header = offset;
-  if (!read_at(file, offset, &packed->section)) return false;
-  if (!(section.sh_flags & SHF_COMPRESSED) || section.sh_type == SHT_NOBITS) return false;
+  if (!read_at(file, offset, &packed->section) || section.sh_type == SHT_NOBITS) return false;
   const bool is_inside = section.sh_offset <= file.size() &&
                          section.sh_size <= file.size() - section.sh_offset &&
                          section.sh_size > sizeof head;
-  if (!is_inside || !read_at(file, section.sh_offset, &head) || head.ch_type != kZstd) return false;
-  packed->size = head.ch_size;
+  if (!is_inside) return false;
+  if (section.sh_flags & SHF_COMPRESSED) {
+    if (!read_at(file, section.sh_offset, &head)) return false;
+    packed->type = head.ch_type;
+    packed->size = head.ch_size;
+    return true;
+  }
+  struct {
+    char magic[4];
+    uint8_t size[8];  // the highest byte first
+  } old;
+  if ((section.sh_flags & SHF_ALLOC) || !read_at(file, section.sh_offset, &old) ||
+      std::memcmp(old.magic, "ZLIB", sizeof old.magic) != 0)
+    return false;
+  packed->type = kZlib;
+  for (const uint8_t byte : old.size) packed->size = packed->size << 8 | byte;
   return true;
 }
 
-std::vector<Packed> packed_sections(const FileMapping& file) {
+std::vector<Packed> packed_sections(const FileMapping& file, uint32_t type) {
   constexpr uint64_t kMostSections = 1 << 16;
   std::vector<Packed> found;
   Elf64_Ehdr header;
   if (!read_at(file, 0, &header) || header.e_shentsize != sizeof(Elf64_Shdr)) return found;
   for (uint64_t i = 0; i < std::min<uint64_t>(header.e_shnum, kMostSections); i++) {
     Packed packed;
-    if (is_packed(file, header.e_shoff + i * sizeof(Elf64_Shdr), &packed)) found.push_back(packed);
+    if (is_packed(file, header.e_shoff + i * sizeof(Elf64_Shdr), &packed) && packed.type == type)
+      found.push_back(packed);
   }
   return found;
 }
 
+// The right to unpack them; what one says of its size may be a lie.
+Result<UnpackedBytes> take_bytes(const std::string& path, const std::vector<Packed>& sections) {
+  const uint64_t most = UnpackedBytes::most();
+  uint64_t bytes = 0;
+  bool is_possible = true;
+  for (const Packed& one : sections) {
+    is_possible &= one.size / kMostRatio <= one.section.sh_size;
+    bytes += std::min(one.size, most);
+  }
+  std::optional<UnpackedBytes> taken = UnpackedBytes::take(bytes, most);
+  if (taken && is_possible) return std::move(*taken);
+  return user_error(EFBIG, path + " has packed sections of " + std::to_string(bytes) +
+                               " bytes: with what is unpacked already that is too much.");
+}
+
 }  // namespace
+
+Result<UnpackedBytes> take_zlib_bytes(const std::string& path, const FileMapping& file) {
+  return take_bytes(path, packed_sections(file, kZlib));
+}
 
 Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
                                                       const FileMapping& file) {
-  std::vector<Packed> sections = packed_sections(file);
+  std::vector<Packed> sections = packed_sections(file, kZstd);
   if (sections.empty()) return std::optional<FileMapping>();
-  uint64_t size = (file.size() + kAlign - 1) / kAlign * kAlign, unpacked = 0;
+  PB_ASSIGN(UnpackedBytes held, take_bytes(path, sections));
+  uint64_t size = (file.size() + kAlign - 1) / kAlign * kAlign;
   for (Packed& one : sections) {
-    unpacked += std::min(one.size, kMostBytes);
-    if (one.size / kMostRatio > one.section.sh_size || unpacked > kMostBytes)
-      return user_error(EFBIG, path + " has sections that are packed by zstd, of " +
-                                   std::to_string(one.size) + " bytes: that is too much.");
     one.place = size;
     size += (one.size + kAlign - 1) / kAlign * kAlign;
   }
@@ -94,7 +125,7 @@ Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
     made.sh_addralign = 1;
     std::memcpy(memory.data() + one.header, &made, sizeof made);
   }
-  return std::optional<FileMapping>(FileMapping(std::move(memory)));
+  return std::optional<FileMapping>(FileMapping(std::move(memory), std::move(held)));
 }
 
 }  // namespace patchbay

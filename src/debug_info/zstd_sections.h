@@ -9,6 +9,7 @@
 
 #include "base/file_mapping.h"
 #include "base/result.h"
+#include "base/unpacked_bytes.h"
 
 namespace patchbay {
 
@@ -16,5 +17,9 @@ namespace patchbay {
 // damaged, or larger than what a tool should unpack.
 Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
                                                       const FileMapping& file);
+
+// The right to hold what libelf will unpack of that file: as many bytes as its sections say, which
+// are packed by zlib. An error: that would be too much.
+Result<UnpackedBytes> take_zlib_bytes(const std::string& path, const FileMapping& file);
 
 }  // namespace patchbay
