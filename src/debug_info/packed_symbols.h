@@ -11,8 +11,8 @@
 
 namespace patchbay {
 
-// That file; nothing where the bytes are damaged, or too many when they are unpacked: of one file, or
-// of all that are held at the time.
+// That file; nothing where the bytes are damaged, or too many when they are unpacked: of one file,
+// or of all that are held at the time.
 std::optional<FileMapping> unpacked_symbols(Bytes packed);
 
 }  // namespace patchbay

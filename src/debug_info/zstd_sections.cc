@@ -33,8 +33,8 @@ bool read_at(const FileMapping& file, uint64_t offset, T* value) {
   return true;
 }
 
-// Whether the section header at `offset` is one of a section that is packed; older compilers pack by
-// zlib without a flag.
+// Whether the section header at `offset` is one of a section that is packed; older compilers pack
+// by zlib without a flag.
 bool is_packed(const FileMapping& file, uint64_t offset, Packed* packed) {
   Elf64_Chdr head;
   const Elf64_Shdr& section = packed->section;

@@ -97,7 +97,7 @@ class BufferFile {
   // Complete sub-buffers that were copied together: most of what a reader costs is system calls.
   struct Run {
     uint64_t seq = 0;      // of the first one
-    uint64_t version = 0;  // of the ReaderState that was adopted: others have moved the position since?
+    uint64_t version = 0;  // of the ReaderState that was adopted
     std::vector<abi::PageMeta> metas;
     std::unique_ptr<uint8_t[]> bytes;
     bool has(uint64_t wanted) const { return wanted >= seq && wanted - seq < metas.size(); }
