@@ -126,9 +126,17 @@ PATCHBAY_FUNCTION(int, tracer_tracing_is_on, struct trace_array* tr); /* 0 when 
 /* Returns the address of the instruction that stands here, for the parameter `ip`. The name of its
  * function begins the line. */
 static inline __attribute__((always_inline, unused)) unsigned long patchbay_this_ip(void) {
+#ifdef __x86_64__
   unsigned long ip;
   __asm__("leaq 0(%%rip), %0" : "=r"(ip));
   return ip;
+#else
+  return (unsigned long)__extension__({
+    __label__ here;
+  here:
+    &&here;
+  });
+#endif
 }
 #ifndef PATCHBAY_NO_KERNEL_NAMES
 #ifndef _THIS_IP_
@@ -169,10 +177,14 @@ PATCHBAY_FUNCTION(int, __trace_puts, unsigned long ip, const char* str, int size
  * without a priority run. They prepare the buffers. Programs do not call them. */
 PATCHBAY_EXPORTED void patchbay_printk_used(void);
 PATCHBAY_EXPORTED void patchbay_dump_stack_used(void);
+#ifdef __x86_64__
 #define PATCHBAY_AT_LOAD(function)                                         \
   __asm__ volatile(                                                        \
       ".pushsection .init_array.00101,\"aw\",@init_array\n\t.balign 8\n\t" \
       ".quad " #function "\n\t.popsection")
+#else /* there is no agent */
+#define PATCHBAY_AT_LOAD(function) ((void)0)
+#endif
 
 /* trace_printk("x=%d\n", x) records a line as printf prints it, and finds the function by itself.
  */

@@ -61,6 +61,8 @@
  * fields. Its name is an identifier, and unique in the program within its system.
  *
  * Threads: any thread may use an event, also in signal handlers.
+ *
+ * Other processors than x86-64: the header compiles, and no event is ever enabled.
  */
 #ifndef PATCHBAY_TRACE_EVENT_H
 #define PATCHBAY_TRACE_EVENT_H
@@ -521,8 +523,8 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
       pb_i_fields_##name[] = {PB_I_EACH(PB_I_ROW, name, fields){0, 0, 0, 0, 0, 0, 0}};            \
   static const PB_I_STRUCT(patchbay_enum)                                                         \
       pb_i_enums_##name[] = {PB_I_EACH(PB_I_ENUM, name, enums){0, 0}};                            \
-  extern PB_I_STRUCT(patchbay_event)                                                              \
-      pb_i_event_##name PB_I_EVENT_SYMBOL(system, name_text) PB_I_HIDDEN;                         \
+  extern PB_I_STRUCT(patchbay_event) pb_i_event_##name PB_I_EVENT_SYMBOL(system, name_text)       \
+      PB_I_HIDDEN;                                                                                \
   __attribute__((weak, used, section("patchbay_events"), aligned(8))) PB_I_STRUCT(patchbay_event) \
       pb_i_event_##name = {PATCHBAY_EVENT_ABI,                                                    \
                            sizeof pb_i_fields_##name / sizeof *pb_i_fields_##name - 1,            \
@@ -538,19 +540,10 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
                            0,                                                                     \
                            0,                                                                     \
                            {0, 0}};                                                               \
-  PB_I_INLINE int pb_i_enabled_##name(void) {                                                     \
-    __asm__ goto(PB_I_SITE(system, name_text)                                                     \
-                 :                                                                                \
-                 : PB_I_SITE_EVENT(pb_i_event_##name)                                             \
-                 :                                                                                \
-                 : pb_i_wanted);                                                                  \
-    return 0;                                                                                     \
-  pb_i_wanted:                                                                                    \
-    PB_I_COLD_LABEL;                                                                              \
-    return 1;                                                                                     \
-  }                                                                                               \
-  PB_I_CALLS_AGENT static __attribute__((noinline, unused)) void pb_i_put_##name PB_I_PARAMETERS( \
-      PB_I_EACH(PB_I_TAKEN, name, fields)) {                                                      \
+  PB_I_INLINE int pb_i_enabled_##name(void){                                                      \
+      PB_I_USE(system, name_text, pb_i_event_##name)} PB_I_CALLS_AGENT static                     \
+      __attribute__((noinline, unused)) void pb_i_put_##name                                      \
+      PB_I_PARAMETERS(PB_I_EACH(PB_I_TAKEN, name, fields)) {                                      \
     union {                                                                                       \
       struct pb_i_record_##name record;                                                           \
       unsigned char bytes[pb_i_least_##name ? PATCHBAY_MAX_RECORD : pb_i_fixed_##name];           \
@@ -567,9 +560,22 @@ PB_I_INLINE void put_array(char* to, const char* from, size_t size, size_t reada
   }                                                                                               \
   struct pb_i_record_##name
 
+/* Whether the event is wanted. Sites stand in code for x86-64 alone, as there is no agent for other
+ * processors: there a program is the same without its events. */
+#if defined(__x86_64__) && defined(__LP64__)
+#define PB_I_USE(system, name_text, event)                                               \
+  __asm__ goto(PB_I_SITE(system, name_text) : : PB_I_SITE_EVENT(event) : : pb_i_wanted); \
+  return 0;                                                                              \
+  pb_i_wanted:                                                                           \
+  PB_I_COLD_LABEL;                                                                       \
+  return 1;
+#else
+#define PB_I_USE(system, name_text, event) return 0;
+#endif
+
 /* The nop, and its row in the table: where it is, where the path behind it is, whose it is. `?`: of
  * an inline function or template that the linker drops, the row goes too. */
-#define PB_I_SITE(system, name_text)                                                 \
+#define PB_I_SITE(system, name_text) \
   "1: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"                                        \
   ".pushsection patchbay_sites,\"aw?\",@progbits\n\t"                                \
   ".balign 8\n\t"                                                                    \

@@ -84,9 +84,11 @@ PATCHBAY_I_CALL(unsigned long, ftrace_regs_get_argument, ftrace_regs* regs, unsi
 
 /* An object that contains a printk() has buffers for it from the moment when it is loaded. */
 inline __attribute__((always_inline)) void printk_is_used() {
+#ifdef __x86_64__
   __asm__ volatile(
       ".pushsection .init_array.00101,\"aw\",@init_array\n\t.balign 8\n\t"
       ".quad patchbay_printk_used\n\t.popsection");
+#endif
 }
 
 /* Returns the errno that a pointer is, or 0 when it is none. */
