@@ -52,6 +52,7 @@ class CallSumsBuilder {
     return has_calls_ ? &calls_ : has_stacks_ ? &stacks_ : &functions_;
   }
   bool in_ns() const { return has_calls_; }
+  bool is_empty() const { return chosen()->nodes().size() == 1; }
 
  private:
   struct Open {

@@ -38,6 +38,11 @@ std::string export_format_names() {
   return names;
 }
 
+Error has_no_stacks(const char* format) {
+  return user_error(ENODATA, std::string("There are no calls and no stacks, of which ") + format +
+                                 " is made: record with -t function_graph, or with -O stacktrace.");
+}
+
 Status needs_a_place(const ExportSettings& settings, const char* format) {
   if (settings.path != "-") return {};
   return user_error(EINVAL, std::string("The format ") + format +

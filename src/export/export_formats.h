@@ -47,6 +47,8 @@ Result<std::unique_ptr<ExportSink>> make_ctf_sink(const ExportSettings& settings
 
 // Of formats that are no stream: "-" is refused with this sentence.
 Status needs_a_place(const ExportSettings& settings, const char* format);
+// Of formats that show calls and stacks alone: what was exported has none.
+Error has_no_stacks(const char* format);
 // A sink that was made, as what the table of formats gives.
 template <typename Sink>
 Result<std::unique_ptr<ExportSink>> as_export_sink(Result<std::unique_ptr<Sink>> made) {

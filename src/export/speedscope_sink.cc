@@ -246,6 +246,7 @@ Status SpeedscopeSink::put_samples() {
 
 Status SpeedscopeSink::end(const ExportStats&) {
   if (profiles_.empty()) {
+    if (builder_.is_empty()) return has_no_stacks("speedscope");
     PB_TRY(put_samples());
   } else {
     PB_TRY(put_frames(frames_));

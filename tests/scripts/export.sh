@@ -73,6 +73,15 @@ compared graph6 graph6.dat
 compared args args.dat
 has "arguments of calls are compared" "$out_of" '[1-9][0-9]* arguments'
 
+# --- what is made of calls and stacks alone
+"$patchbay" record -q -o flat.dat -e 'calls_leaf(int n)' -- "$programs/graph_calls" >own 2>err
+for format in folded speedscope pprof; do
+  "$patchbay" export --to $format -i flat.dat -o flat.$format 2>err
+  same "$format of a recording without stacks: status" 1 $?
+  has "and why" "$(cat err)" "no calls and no stacks, of which $format is made: record with"
+  check "and no file" test ! -e flat.$format
+done
+
 # --- function events with texts, probes with returns, stacks
 "$patchbay" record -q -o probes.dat -e 'calls_leaf(int n)' -e 'getenv(string name)' \
   -e 'p:kp/in calls_middle n=%di:s32' -e 'r:kp/out calls_middle ret=$retval:s32' -O stacktrace -- \
