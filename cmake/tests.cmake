@@ -110,13 +110,6 @@ if(NOT PATCHBAY_SANITIZE)
       COMMAND ${timed} script.${name} bash ${script} ${CMAKE_BINARY_DIR})
     set_tests_properties(script.${name} PROPERTIES LABELS script SKIP_RETURN_CODE 77 TIMEOUT 900)
   endforeach()
-  # These count on having the processors for themselves, or start many processes.
-  foreach(name IN ITEMS toggle_load all_functions real_programs trace_cmd_live dlopen_events
-                        function_chaos function_libraries attach_cases attach_programs)
-    if(TEST script.${name})
-      set_tests_properties(script.${name} PROPERTIES RUN_SERIAL ON)
-    endif()
-  endforeach()
   # These mount, and look at what is mounted.
   foreach(name IN ITEMS mount mount_all mount_all_nginx kernel_events_document
                         several_tracers_document oracle_same selftests function_chaos following

@@ -24,7 +24,8 @@ namespace {
 
 void print_usage(std::FILE* stream) {
   std::fprintf(stream,
-               "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n\n"
+               "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n"
+               "       patchbay PATH [ARG...]    shows the calls of a program's own functions\n\n"
                "ftrace for user space: name a function, run the program, see every call.\n\n");
   for (const Command& command : all_commands())
     std::fprintf(stream, "  %-12s %s\n", command.line->name, command.line->summary);
@@ -39,12 +40,8 @@ void print_usage(std::FILE* stream) {
 int unknown_command(std::string_view name) {
   std::vector<std::string_view> names = {"help", "version"};
   for (const Command& command : all_commands()) names.push_back(command.line->name);
-  std::string sentence = "There is no command '" + std::string(name) + "'.";
-  std::vector<std::string> near = near_matches(name, names);
-  for (size_t i = 0; i < near.size(); i++)
-    sentence += (i == 0 ? " Did you mean '" : "' or '") + near[i];
-  if (!near.empty()) sentence += "'?";
-  return usage_error("", sentence);
+  return usage_error(
+      "", "There is no command '" + std::string(name) + "'." + did_you_mean(name, names));
 }
 
 int run_help(int argc, char** argv) {
@@ -106,6 +103,13 @@ int run(int argc, char** argv) {
   if (name.starts_with('-'))
     return usage_error("", "There is no option '" + std::string(name) + "'.");
   const Command* command = find_command(name);
+  // A path is no command's name: its calls are shown.
+  if (!command && name.find('/') != name.npos && ::access(argv[1], X_OK) == 0) {
+    std::vector<char*> words(argv + 1, argv + argc + 1);
+    std::string calls = "calls", end = "--";
+    words.insert(words.begin(), {calls.data(), end.data()});
+    return run_calls(argc + 1, words.data());
+  }
   return command ? command->run(argc - 1, argv + 1) : unknown_command(name);
 }
 

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/text.h"
@@ -88,6 +89,9 @@ int fail(std::string_view command, std::string_view sentence);
 int fail(std::string_view command, const Error& error);
 // The same for a wrong command line, with a line that points to -h; returns kUsage.
 int usage_error(std::string_view command, std::string_view sentence);
+
+// " Did you mean 'report' or 'record'?", of the names that are near a wrong one; or nothing.
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string_view>& names);
 
 // "patchbay: SENTENCE" on stderr: a remark; the command goes on.
 void remark(std::string_view sentence);

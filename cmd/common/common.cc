@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "output/trace_line.h"
+#include "symbol/symbol.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -42,6 +43,13 @@ int usage_error(std::string_view command, std::string_view sentence) {
   std::fprintf(stderr, "Try 'patchbay%s%.*s -h'.\n", command.empty() ? "" : " ",
                int(command.size()), command.data());
   return kUsage;
+}
+
+std::string did_you_mean(std::string_view wrong, const std::vector<std::string_view>& names) {
+  std::string sentence;
+  for (const std::string& near : near_matches(wrong, names))
+    sentence += (sentence.empty() ? " Did you mean '" : "' or '") + near;
+  return sentence.empty() ? sentence : sentence + "'?";
 }
 
 static int g_remarks_off = 0;

@@ -7,11 +7,13 @@
 #include <cstdio>
 
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 
 namespace patchbay::cmd {
 namespace {
 
-constexpr int kColorId = kFirstOptionId - 1, kForceId = kFirstOptionId - 2;
+constexpr int kColorId = kFirstOptionId - 1, kForceId = kFirstOptionId - 2,
+              kForId = kFirstOptionId - 3;
 constexpr size_t kWidth = 80, kMostLeft = 24;
 
 constexpr Option kCommonOptions[] = {
@@ -29,6 +31,12 @@ constexpr Option kForceOption = {
     .help = "attaches also where a filter of system calls cannot be read",
     .more = "The filter may end the program when the agent makes a call that it does not allow.",
     .id = kForceId};
+constexpr Option kForOption = {
+    .name = "for",
+    .argument = "TIME",
+    .help = "ends after TIME, as Ctrl-C does: 10s, 500ms, 2m",
+    .more = "The time counts from when all is set up. CMD gets a SIGTERM then.",
+    .id = kForId};
 bool g_is_forced = false;
 
 // "-o, --output FILE", "    --json", "-l GLOB".
@@ -87,6 +95,7 @@ struct GetoptTable {
   explicit GetoptTable(const CommandLine& line, const std::vector<Option>& options) {
     if (line.order == CommandLine::Words::kLast) letters = "+";
     if (line.order == CommandLine::Words::kInOrder) letters = "-";
+    letters += ':';  // a missing value is told apart
     for (const Option& one : options) {
       const int argument = !one.argument            ? no_argument
                            : one.argument[0] == '[' ? optional_argument
@@ -107,12 +116,26 @@ int id_of_result(const std::vector<Option>& options, int result) {
 
 // An option that getopt_long has refused: `-x`, `--xyz`, or the one that misses its value.
 // `before`: optind when getopt_long was asked; within "-xy" it stays.
-int bad_option(std::string_view command, char** argv, int before) {
+int bad_option(const CommandLine& line, const std::vector<Option>& options, char** argv, int before,
+               bool misses_value) {
   const std::string_view last = argv[::optind - 1];
   const bool is_short = ::optopt != 0 && (::optind == before || !last.starts_with("--"));
-  std::string option =
-      is_short ? std::string{'-', char(::optopt)} : std::string(argv[::optind - 1]);
-  return usage_error(command, "The option '" + option + "' does not exist, or misses its value.");
+  const std::string option = is_short ? std::string{'-', char(::optopt)} : std::string(last);
+  if (misses_value) return usage_error(line.name, "The option '" + option + "' misses its value.");
+  std::vector<std::string> names, meant;
+  for (const Option& one : options)
+    if (*one.name && one.kind != Option::Kind::kOldSpelling)
+      names.push_back("--" + std::string(one.name));
+  const std::string_view name = std::string_view(option).substr(0, option.find('='));
+  for (const std::string& one : names) {
+    if (one == name) return usage_error(line.name, "The option '" + one + "' takes no value.");
+    if (name.size() > 2 && one.starts_with(name)) meant.push_back(one);
+  }
+  std::string near;
+  if (!is_short && meant.size() < 2)
+    near = did_you_mean(name, std::vector<std::string_view>(names.begin(), names.end()));
+  if (meant.size() > 1) near = " It is the beginning of " + join(meant, " and ") + ".";
+  return usage_error(line.name, "There is no option '" + option + "'." + near);
 }
 
 }  // namespace
@@ -125,6 +148,7 @@ int id_of(const Option& option) { return option.id ? option.id : option.letter; 
 std::vector<Option> options_of(const CommandLine& line) {
   std::vector<Option> all;
   for (std::span<const Option> part : line.options) all.insert(all.end(), part.begin(), part.end());
+  if (line.lasts) all.push_back(kForOption);
   if (line.attaches) all.push_back(kForceOption);
   all.insert(all.end(), std::begin(kCommonOptions), std::end(kCommonOptions));
   return all;
@@ -152,13 +176,16 @@ std::optional<int> parse_options(const CommandLine& line, int argc, char** argv,
     const int result =
         ::getopt_long(argc, argv, table.letters.c_str(), table.names.data(), nullptr);
     if (result == -1) break;
-    if (result == '?') return bad_option(line.name, argv, before);
+    if (result == '?' || result == ':')
+      return bad_option(line, options, argv, before, result == ':');
     const int id = id_of_result(options, result);
     const char* value = ::optarg ? ::optarg : "";
     if (id == 'h') return std::fputs(help_text(line).c_str(), stdout) < 0 ? kFailed : kOk;
     const char* wrong = nullptr;
     if (id == kForceId)
       g_is_forced = true;
+    else if (id == kForId)
+      wrong = take_run_time(value);
     else if (id != kColorId)
       wrong = take(id, value);
     else if (!set_color(value))

@@ -59,6 +59,7 @@ struct CommandLine {
   const char* words = "";  // "PID PATH": what its words are, for completions
   Words order = Words::kAnywhere;
   bool attaches = false;  // puts the agent into processes, and so takes --force
+  bool lasts = false;     // until Ctrl-C or the end of what it looks at, and so takes --for
 };
 
 // -h, --help and --color, which each command has.

@@ -7,10 +7,6 @@
 
 namespace patchbay::cmd {
 
-const char* take_pid(const char* value, int* pid) {
-  return parse_pid(value, pid) ? nullptr : "-p takes a process id.";
-}
-
 bool take_pid_word(char** argv, int argc, int* pid) {
   if (*pid != 0) return true;
   if (::optind >= argc || !parse_pid(argv[::optind], pid)) return false;

@@ -25,11 +25,14 @@ inline constexpr Option kPidOption = {
     .letter = 'p',
     .name = "pid",
     .argument = "PID",
-    .help = "names the process; it may be left out when only one has an agent"};
+    .help =
+        "names the process, by its id or its name; it may be left out when only one has an "
+        "agent"};
 // The same for a command that needs it, or the word PID.
-inline constexpr Option kNeededPidOption = {
-    .letter = 'p', .name = "pid", .argument = "PID", .help = "names the process"};
-// Takes its value. Null when it is right, else the sentence about it.
-const char* take_pid(const char* value, int* pid);
+inline constexpr Option kNeededPidOption = {.letter = 'p',
+                                            .name = "pid",
+                                            .argument = "PID",
+                                            .help = "names the process, by its id or its name"};
+// cmd/target/process_word.h takes its value.
 
 }  // namespace patchbay::cmd

@@ -11,6 +11,7 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/trace_request.h"
 #include "serve/directory.h"
@@ -23,7 +24,7 @@ constexpr Option kAttachOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "names a process, as a word does",
+     .help = "names a process, by its id or its name, as a word does",
      .repeats = true},
     {.letter = 'b',
      .name = "buffer-size",
@@ -44,14 +45,11 @@ struct Options {
 };
 
 const char* take_option(int id, const char* value, Options* options) {
-  int pid = 0;
   TraceRequest size;
   const char* wrong = nullptr;
   switch (id) {
     case 'p':
-      if ((wrong = take_pid(value, &pid))) return wrong;
-      options->pids.push_back(pid);
-      return nullptr;
+      return take_pids(value, &options->pids);
     case 'b':
       wrong = size.take('b', value);
       options->attach.buffer_kb = size.take_top_buffer_kb();
@@ -69,10 +67,8 @@ bool parse_command_line(const CommandLine& line, int argc, char** argv, Options*
   if (const std::optional<int> ended = parse_options(line, argc, argv, take))
     return *status = *ended, false;
   for (int i = ::optind; i < argc; i++) {
-    int pid = 0;
-    if (!parse_pid(argv[i], &pid))
-      return *status = usage_error(line.name, std::string(argv[i]) + " is no process id."), false;
-    options->pids.push_back(pid);
+    if (const char* wrong = take_pids(argv[i], &options->pids))
+      return *status = usage_error(line.name, wrong), false;
   }
   if (options->pids.empty()) *status = usage_error(line.name, "A process id is needed.");
   return !options->pids.empty();

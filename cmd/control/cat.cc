@@ -4,6 +4,7 @@
 
 #include "cmd/common/print_file.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/process_word.h"
 
 namespace patchbay::cmd {
 constexpr CommandLine kCatLine = {

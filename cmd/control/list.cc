@@ -17,6 +17,7 @@
 #include "cmd/common/side_by_side.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/target/inside_ids.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/running_process.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/target_symbols.h"

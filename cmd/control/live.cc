@@ -15,6 +15,7 @@
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/memory_need.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/request_options.h"
 #include "cmd/target/tool_uses.h"
 #include "serve/directory.h"

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/process_word.h"
 
 namespace patchbay::cmd {
 constexpr CommandLine kLsLine = {

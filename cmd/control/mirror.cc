@@ -12,11 +12,13 @@
 
 #include <cerrno>
 
+#include "cmd/common/run_time.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/record/record.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/event_definition.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/tool_uses.h"
 #include "event/event_call.h"
@@ -168,6 +170,7 @@ Status set_up(Session* session, const std::string& runtime) {
     for (const std::string& name : *names) PB_TRY(mirror_event(session, name));
   }
   session->uses->ready();
+  run_time_begins();
   return {};
 }
 
@@ -253,6 +256,7 @@ USDT probe alone.
 )",
     .words = "EVENT...",
     .attaches = true,
+    .lasts = true,
 };
 
 int run_mirror(int argc, char** argv) {

@@ -6,6 +6,7 @@
 
 #include "cmd/common/tracefs_command.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/process_word.h"
 
 namespace patchbay::cmd {
 namespace {

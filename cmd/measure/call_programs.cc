@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/run_time.h"
 #include "cmd/measure/executed_notes.h"
 #include "serve/directory.h"
 
@@ -50,6 +51,7 @@ Status CallPrograms::begin() {
   note_missing(*first);
   current_ = first;
   watch(first);
+  run_time_begins();
   return process_.release();
 }
 

@@ -232,12 +232,15 @@ WantedCalls CallSession::wanted_calls() const {
   return may_have("__cxa_throw") ? WantedCalls::kFailuresOfC : WantedCalls::kFailures;
 }
 
-// What the program lacks may be in one that it executes, or was in one before it.
+// What the program lacks may be in one that it executes, or was in one before it. Where it has some
+// of several, it does without the others.
 Status CallSession::define_entries(bool may_miss) {
+  const size_t nr_missing = missing_.size();
   for (const std::string& text : target_.functions) {
+    const EventRequest request{.text = text, .is_own_code = target_.is_own_code};
     Result<std::vector<DefinedFunction>> found =
-        define_functions(*program_.client, {text, ""}, &applied_, wanted_calls());
-    if (!found.ok() && !may_miss) return found.error();
+        define_functions(*program_.client, request, &applied_, wanted_calls());
+    if (!found.ok() && !may_miss && found.error().errno_value != ENOENT) return found.error();
     if (!found.ok()) {
       missing_.emplace_back(text, found.error());
       continue;
@@ -249,6 +252,9 @@ Status CallSession::define_entries(bool may_miss) {
       if (!is_there) functions_.push_back({std::move(one), "", text});
     }
   }
+  if (may_miss || missing_.size() == nr_missing) return {};
+  if (functions_.empty()) return missing_.back().second;
+  for (size_t i = nr_missing; i < missing_.size(); i++) remark(missing_[i].second.message());
   return {};
 }
 

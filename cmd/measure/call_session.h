@@ -24,6 +24,7 @@ struct CallTarget {
   int pid = 0;
   std::vector<std::string> words;      // CMD
   std::vector<std::string> functions;  // -e
+  bool is_own_code = false;            // none was given: those that the program brings along
   bool waits_for_functions = false;    // --follow: a program may lack some
   bool stacks = false;
   bool needs_begin = false;  // what is shown is not known of a whole call

@@ -14,15 +14,19 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <filesystem>
 
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/call_lines.h"
 #include "cmd/measure/call_programs.h"
+#include "cmd/target/preload.h"
+#include "cmd/target/process_word.h"
+#include "cmd/target/target_program.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -44,7 +48,7 @@ constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "shows the calls of a running process, in place of CMD"},
+     .help = "shows the calls of a running process, by its id or its name, in place of CMD"},
     {.letter = 'o',
      .name = "output",
      .argument = "FILE",
@@ -88,26 +92,6 @@ struct CallsOptions {
   std::string output;
 };
 
-// "1ms", "0.5s".
-bool parse_time(std::string_view text, uint64_t* ns) {
-  struct Unit {
-    std::string_view name;
-    double ns;
-  };
-  constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-  constexpr double kMost = 1e6 * 1e9;
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc()) return false;
-  const std::string_view unit = text.substr(size_t(end - text.data()));
-  for (const Unit& one : kUnits) {
-    if (unit != one.name || !(value > 0) || value * one.ns > kMost) continue;
-    *ns = std::max(uint64_t(value * one.ns), uint64_t{1});
-    return true;
-  }
-  return false;
-}
-
 // Null when the option is right, else the sentence about it.
 const char* take_option(int id, const std::string& value, CallsOptions* options) {
   switch (id) {
@@ -133,7 +117,7 @@ const char* take_option(int id, const std::string& value, CallsOptions* options)
       options->lines.errors_only = true;
       return nullptr;
     case kLonger:
-      return parse_time(value, &options->lines.longer_ns)
+      return parse_time(value, &options->lines.longer_ns) && options->lines.longer_ns > 0
                  ? nullptr
                  : "--longer takes a time with its unit: 1ms, 20us, 0.5s.";
     default:
@@ -148,7 +132,6 @@ bool parse_command_line(int argc, char** argv, CallsOptions* options, int* statu
     return *status = *ended, false;
   options->target.words.assign(argv + ::optind, argv + argc);
   const char* wrong = nullptr;
-  if (options->target.functions.empty()) wrong = "At least one -e FUNC is needed.";
   if (options->target.words.empty() && options->target.pid == 0)
     wrong = "A program to run is missing, or -p PID.";
   if (!options->target.words.empty() && options->target.pid != 0)
@@ -157,6 +140,24 @@ bool parse_command_line(int argc, char** argv, CallsOptions* options, int* statu
     wrong = "--follow is about a program that is started, not -p.";
   if (wrong) *status = usage_error("calls", wrong);
   return wrong == nullptr;
+}
+
+// What the program brings along, as a tree.
+Status choose_own_functions(CallsOptions* options) {
+  CallTarget& target = options->target;
+  std::string exe;
+  if (target.pid == 0) {
+    PB_ASSIGN(const std::vector<std::string> words, words_to_run(target.words));
+    PB_ASSIGN(const std::string program, find_program(words[0]));
+    std::error_code none;
+    exe = std::filesystem::canonical(program, none).string();
+  } else {
+    exe = exe_of(target.pid);
+  }
+  target.functions = {std::string(base_name(exe)) + ":*"};
+  target.is_own_code = true;
+  options->lines.indented = !options->lines.table;
+  return {};
 }
 
 // --- the output
@@ -201,6 +202,7 @@ Error with_hint(const Error& error, const CallTarget& target) {
 int calls(CallsOptions options) {
   Output output;
   Status ready = output.open(options.output);
+  if (ready.ok() && options.target.functions.empty()) ready = choose_own_functions(&options);
   if (!ready.ok()) return fail("calls", ready.error());
   options.lines.color = use_color(output.file());
   // A stack and the depth are those of an entry, and so is the time of a recursion.
@@ -226,12 +228,14 @@ constexpr CommandLine kCallsLine = {
     .name = "calls",
     .summary = "show calls of functions while a program runs",
     .synopsis =
-        "calls -e FUNC... [OPTION...] [--] CMD [ARG...]\n"
-        "calls -e FUNC... [OPTION...] -p PID",
+        "calls [-e FUNC...] [OPTION...] [--] CMD [ARG...]\n"
+        "calls [-e FUNC...] [OPTION...] -p PID",
     .about = R"(Runs CMD, or looks at a running process until Ctrl-C, and prints a line for each
 call of a function when it returns: its arguments, its result and how long it took.
-The lines go to standard error. Where CMD executes another program in its place, as
-sh -c 'exec ls' does, the calls of that one follow.
+The lines go to standard error. Without -e they are the calls of the program's own
+functions, each below the one that made it; `patchbay ./prog` says the same. Where
+CMD executes another program in its place, as sh -c 'exec ls' does, the calls of that
+one follow.
 
 )",
     .options = {kOptions},
@@ -241,6 +245,7 @@ Example: patchbay calls -e fopen -e getenv -- ls /
     .words = "CMD",
     .order = CommandLine::Words::kLast,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_calls(int argc, char** argv) {

@@ -113,6 +113,7 @@ Example: patchbay hist 'malloc(u64 size)' keys=size.log2 vals=size sort=size -- 
     .words = "EVENT",
     .order = CommandLine::Words::kInOrder,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_hist(int argc, char** argv) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/terminal.h"
 #include "cmd/measure/looks.h"
 #include "cmd/record/record_report.h"
@@ -197,6 +198,7 @@ int HistSession::run(const Show& show) {
   Status ready = processes_.begin(has_screen);
   if (ready.ok() && processes_.child()) ready = processes_.release();
   if (!ready.ok()) return fail(command_, ready.error());
+  run_time_begins();
   say_news();
   if (processes_.members().empty() && !interrupted())
     remark("no process is " + processes_.waits_for() + " yet: those that come are counted");

@@ -17,6 +17,7 @@
 #include "base/output_file.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/hist_session.h"
 #include "cmd/measure/latency_off_cpu.h"
@@ -244,6 +245,8 @@ Result<int> record_program(const LatencyOptions& options, const std::string& pat
   } else {
     for (const std::string& event : options.events) words.insert(words.end(), {"-e", event});
   }
+  if (!run_time_text().empty())
+    words.insert(words.end(), {"--for", std::string(run_time_text())});
   words.insert(words.end(), {"-k", "sched:sched_switch", "--"});
   words.insert(words.end(), options.target.words.begin(), options.target.words.end());
   std::vector<char*> argv;
@@ -329,6 +332,7 @@ Example: patchbay latency 'sqlite3_step(x64 stmt)' -- sqlite3 x.db 'select * fro
     .words = "EVENT EVENT",
     .order = CommandLine::Words::kInOrder,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_latency(int argc, char** argv) {

@@ -393,6 +393,7 @@ one process.
 )",
     .order = CommandLine::Words::kInOrder,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_sql(int argc, char** argv) {

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/terminal.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/looks.h"
@@ -28,6 +29,8 @@
 #include "cmd/measure/top_table.h"
 #include "cmd/record/record_report.h"
 #include "cmd/report/graph_source.h"
+#include "cmd/target/process_word.h"
+#include "cmd/target/target_program.h"
 #include "output/trace_line.h"
 
 namespace patchbay::cmd {
@@ -160,6 +163,13 @@ bool parse_command_line(int argc, char** argv, TopOptions* options, int* status)
     options->processes.pids.push_back(pid);
   }
   options->words.assign(argv + ::optind, argv + argc);
+  // `top server`: the running ones, where no program can be meant.
+  const bool is_one_word =
+      options->words.size() == 1 && argv[::optind - 1] != std::string_view("--");
+  if (is_one_word && !find_program(options->words[0]).ok()) {
+    options->processes.pids = processes_called(options->words[0]);
+    if (!options->processes.pids.empty()) options->words.clear();
+  }
   const ProcessChoice& processes = options->processes;
   const char* wrong = nullptr;
   if (!options->words.empty() && (processes.is_several() || !processes.pids.empty()))
@@ -542,6 +552,7 @@ int top(const TopOptions& options) {
   if (!has_several) ready = top.start();
   if (ready.ok()) ready = processes.release();
   if (!ready.ok()) return fail("top", ready.error());
+  run_time_begins();
   say_news(top);
   if (has_several && processes.members().empty()) {
     if (interrupted()) return fail("top", "no process was profiled.");
@@ -563,7 +574,7 @@ constexpr CommandLine kTopLine = {
     .name = "top",
     .summary = "show the functions of a process by calls and time, live",
     .synopsis =
-        "top [PID] [OPTION...]\n"
+        "top [PID|NAME] [OPTION...]\n"
         "top -p PID,PID...|--all|--service NAME|--cgroup PATH|--exe GLOB [OPTION...]\n"
         "top [OPTION...] [--] CMD [ARG...]",
     .about = R"(Shows the functions of a running process, or of CMD, by calls and time. A process
@@ -586,6 +597,7 @@ Example: patchbay top --once -d 5 1234
     .words = "PID",
     .order = CommandLine::Words::kLast,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_top(int argc, char** argv) {

@@ -14,6 +14,7 @@
 #include "cmd/common/tracefs_command.h"
 #include "cmd/mount/mount_fuse.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/process_word.h"
 #include "serve/directory.h"
 
 namespace patchbay::cmd {

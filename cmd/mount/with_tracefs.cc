@@ -32,6 +32,7 @@
 #include "cmd/common/tracefs_command.h"
 #include "cmd/mount/mount_fuse.h"
 #include "cmd/target/attachment.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/target_symbols.h"
 
 namespace patchbay::cmd {

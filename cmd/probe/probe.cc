@@ -18,6 +18,7 @@
 #include "cmd/probe/probe_show.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/probe_source.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/target_program.h"
 #include "cmd/target/trace_request.h"
 #include "serve/client.h"

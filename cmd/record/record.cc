@@ -25,6 +25,7 @@
 #include "base/memory_room.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/record/followed.h"
 #include "cmd/record/record.h"
@@ -58,8 +59,8 @@ constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "records a running process, in place of CMD; PID alone does the same; several, as "
-             "-p A -p B or -p A,B, are recorded in one file",
+     .help = "records a running process, by its id or its name, in place of CMD; PID alone does "
+             "the same; several, as -p A -p B, -p A,B or all of a name, are recorded in one file",
      .more = "Events that a process does not have are left out there, and said at the end. "
              "The recording ends with the last of them; report --processes lists them all. Of a "
              "process in a container the file has the numbers of this machine; report --processes "
@@ -563,6 +564,7 @@ Status prepare_recording(const RecordOptions& options, Session* session) {
   PB_TRY(start_kernel_events(options, *session->recording, session->child->pid()));
   session->lock->keep();
   if (followed) followed->first_runs(session->child->pid(), session->client->exe(), options.words);
+  run_time_begins();
   return session->child->release(*session->client);
 }
 
@@ -711,6 +713,7 @@ Example: patchbay record -e 'sqlite3_prepare_v2(NULL, string sql, int n)' -- \
     .words = "CMD",
     .order = CommandLine::Words::kLast,
     .attaches = true,
+    .lasts = true,
 };
 
 int run_record(int argc, char** argv) {

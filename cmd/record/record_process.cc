@@ -20,6 +20,7 @@
 #include "base/memory_room.h"
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/record/record.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/record_uprobes.h"
@@ -137,6 +138,7 @@ int record_client(RecordOptions options, serve::Client& client, OutputLock& lock
   if (attachment.is_ours() && !options.quiet)
     note("attached to " + std::to_string(options.pid) + " (" + one_line(program_name(exe)) +
          "); Ctrl-C ends the recording");
+  run_time_begins();
   bool stopped = record_until_told(**recording, client, signals, options.quiet);
   const std::vector<std::string> off = switched_off(options.request, client);
   if ((*recording)->kernel()) (*recording)->kernel()->stop();

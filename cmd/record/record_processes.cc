@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/descriptors.h"
+#include "cmd/common/run_time.h"
 #include "cmd/record/member_search.h"
 #include "cmd/record/process_member.h"
 #include "cmd/record/record.h"
@@ -128,6 +129,7 @@ bool RecordedProcesses::take_news() {
   if (has_begun_ || !has_looked) return true;
   has_begun_ = true;
   if (!may_grow_ && !is_recordable()) return false;
+  run_time_begins();
   if (!options_.quiet) begin(is_empty);
   return true;
 }

@@ -23,6 +23,7 @@
 #include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/record/patched_places.h"
 #include "cmd/record/record_report.h"
 #include "cmd/record/recording.h"
@@ -229,6 +230,7 @@ Status prepare(const RecordOptions& options, Session* session) {
     PB_TRY(define_event(event, *session->recording, &patched));
   PB_TRY(follow(options, session));
   PB_TRY(session->recording->start());
+  run_time_begins();
   if (session->child) PB_TRY(session->child->let_go());
   session->recording->note_thread(uint32_t(session->pid));
   (*session->lock)->keep();

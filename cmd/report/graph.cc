@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/who_options.h"
 #include "cmd/report/call_groups.h"
 #include "cmd/report/call_tree.h"
@@ -89,7 +90,7 @@ const char* take_option(int id, const std::string& value, GraphOptions* options)
     case 'D':
       return parse_positive(value, &options->text.depth) ? nullptr : "-D takes a number of levels.";
     case 'T':
-      return parse_time(value, &options->text.least_ns) ? nullptr
+      return parse_time(value, &options->text.least_ns, "ns") ? nullptr
                                                         : "-T takes a time: 20us, 1.5ms, 3s.";
     case 's':
       options->text.sort = value == "self"    ? GraphSort::kSelf

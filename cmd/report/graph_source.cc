@@ -164,20 +164,6 @@ std::string time_text(uint64_t ns) {
   return text;
 }
 
-bool parse_time(std::string_view text, uint64_t* ns) {
-  double number = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || number < 0 || number > 1e9) return false;
-  std::string_view unit = text.substr(size_t(end - text.data()));
-  double factor = unit.empty() || unit == "ns" ? 1
-                  : unit == "us"               ? 1e3
-                  : unit == "ms"               ? 1e6
-                  : unit == "s"                ? 1e9
-                                               : 0;
-  *ns = uint64_t(number * factor);
-  return factor != 0;
-}
-
 bool function_fits(const std::string& glob, const std::string& name) {
   auto fits = [&](const std::string& part) {
     return ::fnmatch(glob.c_str(), part.c_str(), 0) == 0;

@@ -131,8 +131,6 @@ class GraphSource {
 
 // "  1.234 us": three decimals of the unit that fits, 10 columns.
 std::string time_text(uint64_t ns);
-// "20us", "1.5ms", "3s", "250" (ns). False: it is no time.
-bool parse_time(std::string_view text, uint64_t* ns);
 
 // Whether a glob means a function. It may fit the whole name, the name without its parameters, or
 // the name without its namespaces and classes.

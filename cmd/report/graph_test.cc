@@ -8,6 +8,7 @@
 
 #include "cmd/report/call_tree.h"
 #include "cmd/report/flame.h"
+#include "cmd/common/run_time.h"
 #include "cmd/report/folded.h"
 #include "cmd/report/graph_source.h"
 #include "cmd/report/graph_text.h"
@@ -211,7 +212,7 @@ TEST(TimeText, UnitThatFits) {
                 {"", ~0ull},     {"us", ~0ull},      {"-1us", ~0ull},    {"1h", ~0ull}};
   for (const auto& row : parsed) {
     uint64_t ns = 0;
-    bool ok = parse_time(row.text, &ns);
+    bool ok = parse_time(row.text, &ns, "ns");
     EXPECT_EQ(ok ? ns : ~0ull, row.ns) << row.text;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
+#include "cmd/common/run_time.h"
 #include "cmd/common/who_options.h"
 #include "cmd/record/recorded_arguments.h"
 #include "cmd/report/graph_source.h"
@@ -94,7 +95,7 @@ const char* take_option(int id, const std::string& value, Options* options) {
       return parse_positive(value, &options->lines.depth) ? nullptr
                                                           : "-D takes a number of levels.";
     case 'T':
-      return parse_time(value, &options->lines.least_ns) ? nullptr
+      return parse_time(value, &options->lines.least_ns, "ns") ? nullptr
                                                          : "-T takes a time: 20us, 1.5ms, 3s.";
     case 'B':
       options->buffer = value;

@@ -53,7 +53,8 @@ constexpr Option kOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "ships the rings of this process, until it ends; several, as -p A -p B or -p A,B",
+     .help = "ships the rings of this process, by its id or its name, until it ends; several, as "
+             "-p A -p B or -p A,B",
      .repeats = true},
     {.name = "all",
      .help = "ships the rings of all processes that have an agent, and of those that come",

@@ -364,8 +364,19 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
                                       bool has_rest) {
   std::vector<std::string> objects = objects_of(client.pid(), client.exe());
   PB_ASSIGN(std::vector<NamedFunction> found, functions_meant(client, objects, event.text));
+  if (event.is_own_code)
+    std::erase_if(found, [](const NamedFunction& one) {
+      const std::string name = split_library(one.name).second;
+      return name.starts_with("std::") || name.starts_with("__gnu_cxx::");
+    });
   const size_t nr_loaded = objects.size();
   if (found.empty()) found = functions_to_come(event.text, &objects);
+  if (found.size() > kMostFunctions && event.is_own_code)
+    return user_error(E2BIG, "The program has " + std::to_string(found.size()) +
+                                 " functions of its own, and at most " +
+                                 std::to_string(kMostFunctions) +
+                                 " can be shown: -e names some, as -e 'parse*'; `patchbay top` "
+                                 "says which are called, and record -t function_graph has all.");
   if (found.size() > kMostFunctions)
     return user_error(E2BIG, "-e '" + event.text + "' means " + std::to_string(found.size()) +
                                  " functions, and at most " + std::to_string(kMostFunctions) +
@@ -401,8 +412,12 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
     if (found.size() == 1) print_probe_notes(prototype.notes);
     add_functions(std::move(prototype), found.size() > 1, has_rest, &definitions);
   }
-  say_what_is_unknown(unknown);
-  if (found.size() > 1)
+  if (event.is_own_code)
+    remark("the calls of " + std::to_string(found.size()) +
+           " functions of the program itself; -e shows others, as -e malloc, and -c counts");
+  else
+    say_what_is_unknown(unknown);
+  if (found.size() > 1 && !event.is_own_code)
     remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
   return definitions;
 }
@@ -972,7 +987,7 @@ void add_text_addresses(ObjectForm* form, std::vector<std::string>* fields) {
 Result<Definitions> function_definitions(serve::Client& client, const EventRequest& event) {
   std::string text = event.text;
   if (text.ends_with("(*)")) text.resize(text.size() - 3);
-  const EventRequest request{text, ""};
+  const EventRequest request{.text = text, .is_own_code = event.is_own_code};
   const bool is_name = request.kind() == EventRequest::Kind::kEvent;  // T::operator(), too
   if (std::optional<DeclaredFunction> declared = is_name ? std::nullopt : declared_function(text)) {
     print_probe_notes(declared->made.notes);

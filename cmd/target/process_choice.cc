@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cmd/target/process_choice.h"
 
-#include <algorithm>
-
-#include "base/text.h"
+#include "cmd/target/process_word.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -12,17 +10,6 @@ const char* take_name(const std::string& value, std::vector<std::string>* names,
                       const char* what_is_needed) {
   names->push_back(value);
   return value.empty() ? what_is_needed : nullptr;
-}
-
-// One that is named twice is taken once.
-const char* take_pids(const std::string& value, std::vector<int>* pids) {
-  std::string_view rest = value;
-  do {
-    int pid = 0;
-    if (const char* wrong = take_pid(std::string(cut_at(&rest, ',')).c_str(), &pid)) return wrong;
-    if (std::find(pids->begin(), pids->end(), pid) == pids->end()) pids->push_back(pid);
-  } while (!rest.empty());
-  return nullptr;
 }
 
 }  // namespace

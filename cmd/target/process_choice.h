@@ -39,8 +39,8 @@ inline constexpr Option kProcessOptions[] = {
     {.letter = 'p',
      .name = "pid",
      .argument = "PID",
-     .help = "names the process; it may be left out when only one has an agent; several, as "
-             "-p A -p B or -p A,B, are summed",
+     .help = "names the process, by its id or its name; it may be left out when only one has an "
+             "agent; several, as -p A -p B, -p A,B or all of a name, are summed",
      .repeats = true},
     {.name = "all", .help = "sums the processes that have an agent now", .id = kAllId},
     {.name = "service",

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
+#include "cmd/target/process_word.h"
 #include "cmd/target/request_options.h"
 #include "debug_info/probe_request.h"
 #include "event/function_event.h"

@@ -28,6 +28,8 @@ struct EventRequest {
   std::string text;
   std::string filter;
   bool is_call = false;  // of a function the whole call is wanted, not its entry
+  // A glob means no function that the program has from the C++ library's headers.
+  bool is_own_code = false;
 
   enum class Kind {
     kEvent,     // "SYSTEM:EVENT", "SYSTEM", "EVENT", all with globs

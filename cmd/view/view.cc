@@ -13,6 +13,7 @@
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/common/who_options.h"
+#include "cmd/target/process_word.h"
 #include "cmd/view/page_text.h"
 #include "cmd/view/recording_page.h"
 #include "cmd/view/view_process.h"
@@ -261,6 +262,7 @@ it is the page of a running process, which a browser on this machine shows live.
         "         patchbay view -p 1234 -l 'db_*' --hist 'malloc(u64 size) keys=size.log2'\n",
     .words = "FILE",
     .attaches = true,
+    .lasts = true,
 };
 
 int run_view(int argc, char** argv) {

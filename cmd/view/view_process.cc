@@ -12,6 +12,7 @@
 
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
+#include "cmd/common/run_time.h"
 #include "cmd/view/loopback_server.h"
 #include "cmd/view/page_text.h"
 
@@ -58,6 +59,7 @@ int view_process(int pid, uint16_t port, LiveChoice choice) {
   if (!is_printed) return fail("view", "the address of the page cannot be printed");
   std::fprintf(stderr, "[ patchbay view: %s at this address, on this machine only; Ctrl-C ends ]\n",
                one_line(process.name()).c_str());
+  run_time_begins();
   for (bool has_ended = false; !interrupted();) {
     (*server)->run(kLookMs);
     if (has_ended || !target.ended()) continue;

@@ -16,7 +16,7 @@ for command in record report graph replay dump recover clean list cat write ls p
   same "help $command" "$help" "$("$patchbay" help "$command")"
   out=$("$patchbay" "$command" --no-such 2>&1)
   same "$command: a wrong option" 2 $?
-  has "$command: a wrong option" "$out" "'--no-such' does not exist"
+  has "$command: a wrong option" "$out" "There is no option '--no-such'"
 done
 
 # --- letters, and how they were spelt before
@@ -67,10 +67,20 @@ done
 
 # --- a mistake is named
 same "an unknown letter behind a word with a dash" \
-  "patchbay record: The option '-x' does not exist, or misses its value." \
+  "patchbay record: There is no option '-x'." \
   "$("$patchbay" record -o a-b -xq 2>&1 | head -n 1)"
-same "a mistyped process id" "patchbay record: -p takes a process id." \
-  "$("$patchbay" record -p nginx -l getenv 2>&1 | head -n 1)"
+has "a name that nobody has" "$("$patchbay" record -p nobody-has-it -l getenv 2>&1 | head -n 1)" \
+  '^patchbay record: -p nobody-has-it: no process that you may look into has this name'
+has "no process id" "$("$patchbay" cat -p 0 trace 2>&1 | head -n 1)" \
+  'takes a process id, or the name'
+has "a mistyped option" "$("$patchbay" record --hlep 2>&1 | head -n 1)" \
+  "There is no option '--hlep'. Did you mean '--help'"
+has "an option without its value" "$("$patchbay" record -o 2>&1 | head -n 1)" \
+  "The option '-o' misses its value"
+has "a value too much" "$("$patchbay" record --quiet=1 2>&1 | head -n 1)" \
+  "The option '--quiet' takes no value"
+has "two that begin alike" "$("$patchbay" record --c 2>&1 | head -n 1)" \
+  "'--c'. It is the beginning of --c"
 has "a program whose name begins with a digit" "$("$patchbay" top --once 7z-is-not-here 2>&1)" \
   7z-is-not-here
 
