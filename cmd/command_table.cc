@@ -31,6 +31,8 @@ std::span<const Command> all_commands() {
       {&kLiveLines[5], run_live},
       {&kLiveLines[6], run_live},
       {&kLiveLines[7], run_live},
+      {&kStacksLine, run_stacks},
+      {&kLocksLine, run_locks},
       {&kTopLine, run_top},
       {&kHistLine, run_hist},
       {&kLatencyLine, run_latency},

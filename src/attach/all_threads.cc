@@ -176,8 +176,19 @@ Result<HookPlan> HookPlan::parse(std::string_view body) {
 
 Result<std::unique_ptr<AllThreads>> AllThreads::stop(const Target& target, const HookPlan& plan,
                                                      int timeout_ms) {
-  const int64_t end = monotonic_ms() + timeout_ms;
   PB_ASSIGN(const pid_t own, agent_thread(target, plan.head.own_thread));
+  return stop_without(target, own, plan, timeout_ms);
+}
+
+Result<std::unique_ptr<AllThreads>> AllThreads::stop_to_look(const Target& target, int timeout_ms) {
+  HookPlan plan;
+  plan.head.leaves = 1;  // what libc has blocked does not matter
+  return stop_without(target, 0, plan, timeout_ms);
+}
+
+Result<std::unique_ptr<AllThreads>> AllThreads::stop_without(const Target& target, pid_t own,
+                                                             const HookPlan& plan, int timeout_ms) {
+  const int64_t end = monotonic_ms() + timeout_ms;
   std::unique_ptr<AllThreads> all(new AllThreads(target, own));
   std::optional<Error> in_the_way;
   for (;;) {
@@ -197,6 +208,16 @@ Result<std::unique_ptr<AllThreads>> AllThreads::stop(const Target& target, const
 
 AllThreads::~AllThreads() { (void)release(); }
 
+std::vector<AllThreads::Standing> AllThreads::standing() const {
+  std::vector<Standing> all;
+  for (const Thread& thread : threads_)
+    if (thread.tid != 0)
+      all.push_back({thread.tid, thread.registers,
+                     // One whose answer is repaired is about to make its call again.
+                     long(thread.is_repaired ? thread.registers.rax : thread.registers.orig_rax)});
+  return all;
+}
+
 // A thread that has not stopped yet may make another one: only when all stand still the list is
 // complete.
 Status AllThreads::stop_all(int64_t end) {
@@ -209,7 +230,7 @@ Status AllThreads::stop_all(int64_t end) {
                                        " makes threads faster than they can be stopped");
   }
   // When a thread executes another program, the agent's is gone.
-  if (has_executed() || !target_.has_thread(own_))
+  if (has_executed() || (own_ != 0 && !target_.has_thread(own_)))
     return user_error(
         ESRCH, "process " + std::to_string(pid_) + " has ended, or executes another program");
   return target_.is_same();

@@ -56,7 +56,17 @@ class AllThreads {
   AllThreads(const AllThreads&) = delete;
   AllThreads& operator=(const AllThreads&) = delete;
 
+  // The same for a process without an agent of ours, to look at it: nothing is applied.
+  static Result<std::unique_ptr<AllThreads>> stop_to_look(const Target& target, int timeout_ms);
+
   size_t size() const { return threads_.size(); }
+  // Where each of them stands.
+  struct Standing {
+    pid_t tid = 0;
+    user_regs_struct registers = {};
+    long system_call = -1;  // -1: it is in none
+  };
+  std::vector<Standing> standing() const;
   // When the first of them was told to stop.
   uint64_t stopped_since_ns() const { return since_ns_; }
 
@@ -91,6 +101,8 @@ class AllThreads {
   };
 
   AllThreads(const Target& target, pid_t own) : target_(target), pid_(target.pid()), own_(own) {}
+  static Result<std::unique_ptr<AllThreads>> stop_without(const Target& target, pid_t own,
+                                                          const HookPlan& plan, int timeout_ms);
   Status stop_all(int64_t end);
   static int signal_rank(pid_t pid, pid_t tid);
   Result<bool> seize_new();

@@ -1,117 +1,76 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Stacks behind records against gdb's: wherever a function can be met, at its entry and in its
-# middle, each frame's address must be gdb's. Addresses are compared within their pages, since a
-# program under gdb is loaded elsewhere. And what options and files say about stacks.
-#   stacks.sh BUILD_DIR
+# Where the threads of a process stand, and which wait for locks, without an agent. gdb says the
+# same functions.
 . "$(dirname "$0")/common.bash"
-need gdb
-gdb -q -batch -ex 'python print(1)' 2>/dev/null | grep -qx 1 || skip "gdb has no python"
-program=$programs/stacks
+need jq
+cd "$work" || exit 1
+mkfifo in
+"$programs/stuck" <in >out &
+pid=$!
+started $pid
+exec 7>in
+wait_for 20 grep -q ready out || fail "the program is not ready"
+tid() { awk -v name="$1" '$1 == name { print $2; exit }' out; }
+asleep() { [[ $(cut -d' ' -f1 "/proc/$pid/task/$(tid "$1")/syscall") == "$2" ]]; }
+wait_for 20 asleep one 202 && wait_for 20 asleep two 202 && wait_for 20 asleep reader 202 ||
+  fail "they do not wait"
+wait_for 20 asleep writer 0 && wait_for 20 asleep handler 0 || fail "they do not read"
 
-# gdb_stacks PLACE : a line for each hit: page offsets of all frames that are on the stack. A signal
-# returns elsewhere under the agent: "..." there.
-gdb_stacks() {
-  cat >"$work/gdb.py" <<PY
-import gdb
-class Hit(gdb.Breakpoint):
-    def stop(self):
-        frame, pages = gdb.newest_frame(), []
-        while frame:
-            if frame.type() == gdb.SIGTRAMP_FRAME:
-                pages.append('...')
-            elif frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-                pages.append('%03x' % (frame.pc() & 0xfff))
-            frame = frame.older()
-        print('stack ' + ' '.join(pages), flush=True)
-        return False
-for line in ('set pagination off', 'set backtrace past-main on', 'set debuginfod enabled off',
-             'handle SIGUSR1 nostop noprint pass'):
-    gdb.execute(line)
-Hit('*$1')
-gdb.execute('run </dev/null')
-PY
-  gdb -q -batch -x "$work/gdb.py" "$program" 2>/dev/null | sed -n 's/^stack //p'
+# functions NAME : of that thread's stack, innermost first.
+functions() {
+  jq -r --argjson tid "$(tid "$1")" '.threads[] | select(.tid == $tid) | .frames[].function' json |
+    sed 's/(.*//' | paste -sd' '
 }
-# start_stacks : runs the program up to its gate. Sets pid; descriptor 3 is its stdin.
-start_stacks() {
-  rm -f "$work/in"
-  mkfifo "$work/in"
-  LD_PRELOAD=$agent "$program" <"$work/in" >"$work/out" 3>&- &
-  pid=$!
-  started $pid
-  exec 3>"$work/in"
-  wait_for 20 "$patchbay" ls $pid || fail "the agent does not answer"
-}
-run_through() {
-  echo >&3
-  wait_for 60 grep -qx through "$work/out" || fail "the program does not come to its end"
-  "$patchbay" cat $pid trace >"$work/trace"
-}
-end_stacks() {
-  echo >&3
-  exec 3>&-
-  wait $pid
-}
-# Of `trace` with userstacktrace: a line for each stack, as gdb_stacks.
-our_stacks() {
-  awk '/<user stack trace>/ {if (s) print s; s = ""; inside = 1; next}
-       inside && /^ => / {match($0, /[0-9a-f]+>/); h = substr($0, RSTART, RLENGTH - 1)
-                          s = s (s ? " " : "") substr(h, length(h) - 2); next}
-       {inside = 0}
-       END {if (s) print s}' "$work/trace"
-}
-# same_stacks SENTENCE EXPECTED ACTUAL : line by line, "..." is any frame.
-same_stacks() {
-  local theirs ours
-  same "$1: as many stacks" "$(wc -l <<<"$2")" "$(wc -l <<<"$3")"
-  while IFS=: read -r theirs ours; do
-    has "$1" "$ours" "^$theirs\$"
-  done < <(paste -d: <(echo "$2") <(echo "$3"))
-}
-# compare_place DEFINITION GDB_PLACE SENTENCE
-compare_place() {
-  local expected
-  expected=$(gdb_stacks "$2")
-  start_stacks
-  check "$3: probe" "$patchbay" write $pid kprobe_events "$1"
-  check "$3: option" "$patchbay" write $pid options/userstacktrace 1
-  check "$3: enable" "$patchbay" write $pid events/kprobes/enable 1
-  run_through
-  has "$3: gdb has seen it" "$expected" '^[0-9a-f]{3} '
-  same_stacks "$3" "$expected" "$(our_stacks)"
-  has "$3: how" "$(<"$work/trace")" '^# stack: [0-9]+ frames by \.eh_frame$'
-  end_stacks
-}
+"$patchbay" stacks --json $pid >json 2>err
+same "stacks: status" 0 $?
+same "all threads" "$(ls /proc/$pid/task | wc -l)" "$(jq '.threads | length' json)"
+has "a thread that waits for a mutex" "$(functions one)" 'pthread_mutex_lock .*transfer .*clone'
+has "an inlined function" "$(functions alike)" 'read nap_inlined outer '
+has "through a signal's frame" "$(functions handler)" \
+  'read in_handler <signal handler called> .* interrupted '
+has "one that runs" "$(functions busy)" 'busy'
+same "each stack ends where it began" 0 "$(jq '[.threads[] | select(.end != "")] | length' json)"
+same "nothing is guessed" 0 "$(jq '[.threads[].frames[] | select(.guessed)] | length' json)"
+has "lines" \
+  "$(jq -r '.threads[].frames[] | select(.function == "transfer") | .file' json)" 'stuck.cc$'
+line=$(grep -n '^  nap_inlined' "$here/../programs/stuck.cc" | cut -d: -f1)
+same "the line of an inlined call" "$line" \
+  "$(jq '[.threads[].frames[] | select(.function == "outer") | .line][0]' json)"
+if command -v gdb >/dev/null; then
+  gdb -nx -batch -p $pid -ex 'set backtrace past-main on' -ex 'set backtrace past-entry on' \
+    -ex 'thread apply all -q frame apply all -q p/x $pc' 2>/dev/null |
+    sed -n 's/.* = 0x//p' | sort -u >gdb.pcs
+  jq -r --argjson busy "$(tid busy)" '.threads[] | select(.tid != $busy) | .frames[] | .pc' json |
+    sed 's/^0x//' | sort -u >our.pcs
+  same "gdb has all frames" "" "$(comm -23 our.pcs gdb.pcs)"
+  check "and they are many" test "$(wc -l <our.pcs)" -gt 10
+fi
+"$patchbay" stacks -p $pid >text
+has "those alike are one" "$(cat text)" \
+  '^3 threads in read: [0-9]+ alike, [0-9]+ alike, [0-9]+ alike$'
+has "with a line" "$(cat text)" '^    transfer.* stuck.cc:[0-9]+$'
 
-compare_place "p:here place" place "at a function's entry"
-compare_place "p:here place+5" place+5 "in the middle"
-compare_place "p:here leaf_place" leaf_place "in a leaf without a frame"
+"$patchbay" locks stuck >text 2>err
+same "locks: status" 0 $?
+one=$(tid one) two=$(tid two)
+has "who waits for whom" "$(cat text)" \
+  "^thread $one one waits for mutex audit, which thread $two two holds"
+has "and the other way" "$(cat text)" \
+  "^thread $two two waits for mutex accounts, which thread $one one holds"
+has "the cycle" "$(cat text)" \
+  "^deadlock: ($one waits for $two waits for $one|$two waits for $one waits for $two)$"
+has "an rwlock" "$(cat text)" \
+  "^thread $(tid reader) reader waits for rwlock prices, which thread $(tid writer) writer holds"
+has "where its holder is" "$(cat text)" "^thread $(tid writer) writer holds, in read"
+"$patchbay" locks --json $pid >json
+same "as JSON" "[[$one,$two]]" "$(jq -c '.deadlocks | map(sort)' json)"
 
-# Option stacktrace: names; the stack stands behind its record.
-start_stacks
-check "event" "$patchbay" write $pid function_events "leaf_place(int n)"
-check "stacktrace" "$patchbay" write $pid options/stacktrace 1
-check "enable" "$patchbay" write $pid events/functions/leaf_place/enable 1
-run_through
-has "names" "$(grep -A 3 '<stack trace>' "$work/trace")" '^ => leaf_place'
-same "a stack for each record" "$(grep -c -- '->leaf_place(' "$work/trace")" \
-  "$(grep -c '<stack trace>' "$work/trace")"
-check "off" "$patchbay" write $pid options/stacktrace 0
-end_stacks
-
-# The stack tracer.
-start_stacks
-has "off: says how it is switched on" "$("$patchbay" cat $pid stack_trace)" 'Stack tracer disabled'
-"$patchbay" write $pid stack_trace_filter 'leaf_place' || fail "stack_trace_filter"
-same "the filter" "leaf_place" "$("$patchbay" cat $pid stack_trace_filter)"
-check "on" "$patchbay" write $pid stack_tracer_enabled 1
-run_through
-deepest=$("$patchbay" cat $pid stack_trace)
-has "the function" "$deepest" '^  0\) +[0-9]+ +[0-9]+   leaf_place\+0x'
-has "its callers" "$deepest" '   place\+0x[0-9a-f]+/0x[0-9a-f]+$'
-same "sizes add up" "$("$patchbay" cat $pid stack_max_size)" \
-  "$(awk '/^ *[0-9]+\)/ {sum += $3} END {print sum}' <<<"$deepest")"
-check "off again" "$patchbay" write $pid stack_tracer_enabled 0
-end_stacks
+# The process is as it was.
+check "it runs" kill -0 $pid
+same "nobody traces it" 0 "$(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)"
+exec 7>&-
+wait $pid
+same "it ends as alone" 0 $?
+has "a process that is not there" "$("$patchbay" stacks $pid 2>&1)" 'there is no process'
 finish

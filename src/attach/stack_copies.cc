@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "attach/stack_copies.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "attach/all_threads.h"
+#include "attach/own_thread.h"
+#include "attach/proc_text.h"
+#include "attach/process_maps.h"
+#include "attach/target_process.h"
+#include "base/monotonic_clock.h"
+
+namespace patchbay::attach {
+namespace {
+
+constexpr int kStopMs = 2000;
+constexpr size_t kMostOfOne = size_t{1} << 20, kMostOfAll = size_t{64} << 20;
+
+std::string name_of_thread(pid_t pid, pid_t tid) {
+  std::string name =
+      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/comm")
+          .value_or("");
+  if (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+// The mapping that the stack pointer is in ends where the stack begins, or a little above.
+void copy_stack(const Target& target, const std::vector<MapLine>& maps, size_t most,
+                ThreadCopy* copy) {
+  const MapLine* const line = line_at(maps, copy->rsp);
+  if (!line) return;
+  const uint64_t used = line->range.end - copy->rsp;
+  copy->stack.resize(std::min<uint64_t>(used, most));
+  copy->is_cut = used > most;
+  if (!target.read(copy->rsp, copy->stack.data(), copy->stack.size()).ok()) copy->stack.clear();
+}
+
+void copy_word(const Target& target, ThreadCopy* copy) {
+  constexpr size_t kAround = 64;
+  copy->around_word.resize(kAround);
+  const uint64_t start = copy->arguments[0] - ThreadCopy::kBeforeWord;
+  if (!target.read(start, copy->around_word.data(), kAround).ok()) copy->around_word.clear();
+}
+
+int inner_number(pid_t pid, pid_t tid) {
+  const std::string numbers = status_field(
+      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status")
+          .value_or(""),
+      "NSpid");
+  const size_t last = numbers.find_last_of("\t ");
+  return std::atoi(numbers.c_str() + (last == numbers.npos ? 0 : last + 1));
+}
+
+Result<StackCopies> copy_all(const Target& target) {
+  PB_ASSIGN(const std::unique_ptr<AllThreads> all, AllThreads::stop_to_look(target, kStopMs));
+  const std::vector<MapLine> maps = read_maps(target.pid());
+  StackCopies copies;
+  size_t left = kMostOfAll;
+  for (const AllThreads::Standing& one : all->standing()) {
+    ThreadCopy copy;
+    copy.tid = one.tid;
+    copy.rip = one.registers.rip;
+    copy.rsp = one.registers.rsp;
+    copy.rbp = one.registers.rbp;
+    copy.system_call = one.system_call;
+    copy.arguments[0] = one.registers.rdi;
+    copy.arguments[1] = one.registers.rsi;
+    if (one.system_call == SYS_futex) copy_word(target, &copy);
+    copy_stack(target, maps, std::min(left, kMostOfOne), &copy);
+    left -= copy.stack.size();
+    copies.threads.push_back(std::move(copy));
+  }
+  PB_TRY(all->release());
+  copies.stood_ns = monotonic_ns() - all->stopped_since_ns();
+  return copies;
+}
+
+}  // namespace
+
+Result<StackCopies> copy_stacks(const Target& target) {
+  PB_TRY(may_attach(target.pid()));
+  PB_ASSIGN(StackCopies copies,
+            on_own_thread<StackCopies>(target.pid(), [&] { return copy_all(target); }));
+  for (ThreadCopy& copy : copies.threads) {
+    copy.name = name_of_thread(target.pid(), copy.tid);
+    copy.inner = inner_number(target.pid(), copy.tid);
+  }
+  std::sort(copies.threads.begin(), copies.threads.end(),
+            [](const ThreadCopy& a, const ThreadCopy& b) { return a.tid < b.tid; });
+  return copies;
+}
+
+}  // namespace patchbay::attach
