@@ -292,6 +292,7 @@ Result<ProcessStacks> stacks_of(int pid) {
   stacks.pid = pid;
   stacks.exe = program->main_object().name;
   stacks.stood_ns = copies.stood_ns;
+  size_t left = kMostOfAll;
   StackWalk walk(program->symbols());
   Namer namer(*program);
   for (const attach::ThreadCopy& copy : copies.threads) {
