@@ -12,6 +12,8 @@ namespace patchbay::cmd {
 struct Command {
   const CommandLine* line;
   int (*run)(int argc, char** argv);
+  const char* group = nullptr;  // a heading of help: the commands from this one on
+  bool is_usual = false;        // help says on a line of its own what it does
 };
 
 // In the order in which help lists them.

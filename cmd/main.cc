@@ -23,18 +23,28 @@ namespace patchbay::cmd {
 namespace {
 
 void print_usage(std::FILE* stream) {
+  std::fprintf(
+      stream,
+      "ftrace for user space: name a function, run the program, see every call.\n\n"
+      "  patchbay ./prog                        the calls of its own functions, as a tree\n"
+      "  patchbay calls -e malloc -- ./prog     each call, with values and times\n"
+      "  patchbay COMMAND [ARG...]\n\n");
+  std::string others;
+  const auto end_group = [&] {
+    if (!others.empty()) std::fprintf(stream, "  and %s", wrapped(others, 6).c_str());
+    others.clear();
+  };
+  for (const Command& command : all_commands()) {
+    if (command.group) end_group(), std::fprintf(stream, "%s:\n", command.group);
+    if (command.is_usual)
+      std::fprintf(stream, "  %-8s %s\n", command.line->name, command.line->summary);
+    else
+      others += (others.empty() ? "" : ", ") + std::string(command.line->name);
+  }
+  end_group();
   std::fprintf(stream,
-               "Usage: patchbay [--color=auto|always|never] COMMAND [ARG...]\n"
-               "       patchbay PATH [ARG...]    shows the calls of a program's own functions\n\n"
-               "ftrace for user space: name a function, run the program, see every call.\n\n");
-  for (const Command& command : all_commands())
-    std::fprintf(stream, "  %-12s %s\n", command.line->name, command.line->summary);
-  std::fprintf(stream, "  %-12s %s\n", "help", "print this text, or that of a command");
-  std::fprintf(stream, "  %-12s %s\n", "version", "print the version");
-  std::fprintf(stream,
-               "\n'patchbay COMMAND -h' explains one of them. Example:\n"
-               "  patchbay record -e 'getenv(string name)' -- env\n"
-               "  patchbay report\n");
+               "\n`patchbay COMMAND -h` explains one of them. -p takes the id or the name of a "
+               "running\nprocess, and --for 10s ends a command that goes on until Ctrl-C.\n");
 }
 
 int unknown_command(std::string_view name) {

@@ -51,24 +51,6 @@ std::string left_side(const Option& option) {
   return text + (has_name ? "[=" + argument.substr(1) : argument);
 }
 
-// Words of `text` in lines of kWidth columns, those behind the first one indented.
-std::string wrapped(std::string_view text, size_t indent) {
-  std::string lines;
-  size_t column = indent;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    if (column > indent && column + 1 + word.size() > kWidth) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    if (column > indent) lines += ' ', column++;
-    lines += word;
-    column += word.size();
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-  }
-  return lines + "\n";
-}
-
 std::string option_list(const std::vector<Option>& options) {
   size_t left = 0;
   for (const Option& option : options)
@@ -142,6 +124,23 @@ int bad_option(const CommandLine& line, const std::vector<Option>& options, char
 
 std::span<const Option> common_options() { return kCommonOptions; }
 bool is_forced() { return g_is_forced; }
+
+std::string wrapped(std::string_view text, size_t indent) {
+  std::string lines;
+  size_t column = indent;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    if (column > indent && column + 1 + word.size() > kWidth) {
+      lines += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) lines += ' ', column++;
+    lines += word;
+    column += word.size();
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  return lines + "\n";
+}
 
 int id_of(const Option& option) { return option.id ? option.id : option.letter; }
 

@@ -70,6 +70,9 @@ bool is_forced();
 std::vector<Option> options_of(const CommandLine& line);
 int id_of(const Option& option);
 
+// Words of `text` in lines of 80 columns, those behind the first one indented.
+std::string wrapped(std::string_view text, size_t indent);
+
 // The text of `patchbay COMMAND --help`.
 std::string help_text(const CommandLine& line);
 

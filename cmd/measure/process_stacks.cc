@@ -301,8 +301,9 @@ Result<ProcessStacks> stacks_of(int pid) {
     thread.name = copy.name;
     if (copy.system_call >= 0) thread.system_call = syscall_name(uint64_t(copy.system_call));
     std::vector<StackFrame> frames;
-    thread.end = text_of(
-        walk.walk({copy.rip, copy.rsp, copy.rbp}, {copy.rsp, copy.stack}, kMostFrames, &frames));
+    thread.end = text_of(walk.walk({copy.rip, copy.rsp, copy.rbp}, {copy.rsp, copy.stack},
+                                   std::min(kMostFrames, left), &frames));
+    left -= frames.size();
     for (const StackFrame& frame : frames) namer.add(frame, &thread.frames);
     stacks.threads.push_back(std::move(thread));
   }

@@ -28,7 +28,7 @@ refused 2 'with a unit' record -b 64Q -e 'traced(int n)' -- true
 refused 2 'with a unit' record -b 4096G -e 'traced(int n)' -- true
 refused 2 'standard output' record -o - -e 'traced(int n)' -- true
 refused 2 'standard output' recover -o - .
-refused 2 '-p takes a process id' cat -p x trace
+refused 2 '-p x: no process that you may look into has this name' cat -p x trace
 refused 1 '^patchbay sql: ' sql -e 'two_numbrs(int a)' \
   'SELECT s.a FROM two_numbers AS s JOIN two_numbers AS e ON s.a = e.a' -- "$programs/calls"
 
