@@ -206,10 +206,18 @@ void append_frames(const ThreadStack& stack, size_t first, std::string* text) {
   if (!stack.end.empty()) *text += "    (" + stack.end + ")\n";
 }
 
+const ThreadStack* find_thread(const ProcessStacks& stacks, int tid) {
+  for (const ThreadStack& thread : stacks.threads)
+    if (thread.tid == tid) return &thread;
+  return nullptr;
+}
+
 std::string head_of(const ProcessStacks& stacks) {
   char stood[32];
   std::snprintf(stood, sizeof stood, "%.1f", double(stacks.stood_ns) / 1e6);
-  return "process " + std::to_string(stacks.pid) + " (" + one_line(base_name(stacks.exe)) +
+  const ThreadStack* const first = find_thread(stacks, stacks.pid);
+  const std::string name(first ? std::string_view(first->name) : base_name(stacks.exe));
+  return "process " + std::to_string(stacks.pid) + " (" + one_line(name) +
          "): " + counted(stacks.threads.size(), "thread") + ", stood still for " + stood + " ms\n";
 }
 
@@ -219,12 +227,6 @@ std::string thread_text(const ThreadStack& thread) {
 
 std::string where_text(const ThreadStack& thread) {
   return thread.system_call.empty() ? "running" : "in " + thread.system_call;
-}
-
-const ThreadStack* find_thread(const ProcessStacks& stacks, int tid) {
-  for (const ThreadStack& thread : stacks.threads)
-    if (thread.tid == tid) return &thread;
-  return nullptr;
 }
 
 // Behind the functions of a lock itself.
