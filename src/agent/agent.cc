@@ -128,6 +128,7 @@ bool libc_has_rseq(const ptrdiff_t* offset, const unsigned* size) {
   return *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4) >= 0;
 }
 void find_rseq(bool is_attached) {
+  pb_libc_tid_offset = offset_of_pthread_tid();
   auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
   if (!libc_has_rseq(offset, size)) {  // an agent that has come late has the tool do that
@@ -136,7 +137,6 @@ void find_rseq(bool is_attached) {
   }
   pb_rseq_offset = *offset;
   pb_rseq_size = find_rseq_size(*offset);
-  pb_libc_tid_offset = offset_of_pthread_tid();
   rseq_was_registered();
 }
 
