@@ -40,7 +40,7 @@ namespace patchbay {
 namespace {
 
 constexpr uint16_t kVersionNumber = 0x7fff, kHiddenVersion = 0x8000;
-constinit bool g_are_bound = false;
+constinit bool g_are_bound = false, g_program_has_malloc = false;
 
 // The dynamic section of one object. The dynamic linker has relocated some of its addresses.
 struct Tables {
@@ -201,6 +201,15 @@ bool is_in_object(uint64_t base, uint64_t address) {
   return false;
 }
 
+bool is_in_libc(uint64_t address) {
+  bool is_in = false;
+  each_object_of_libc([&](uint64_t base, const Tables&) {
+    is_in = is_in_object(base, address);
+    return !is_in;
+  });
+  return is_in;
+}
+
 // --- the agent's words
 
 // A function that the agent exports. Where the program's own is in the place of ours, ours comes
@@ -224,6 +233,7 @@ void bind(const Tables& tables, uint64_t base, const Elf64_Rela& relocation) {
   if (symbol.st_shndx == SHN_UNDEF) {
     const uint16_t number = tables.versions ? tables.versions[index] & kVersionNumber : 0;
     wanted = function_of_libc(name, needed_version(tables, number));
+    if (raw_is_same(name, "malloc")) g_program_has_malloc = !is_in_libc(word);
   } else if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC) {
     wanted = own_or_libcs(name, base + symbol.st_value, word);
   }
@@ -287,6 +297,7 @@ __attribute__((constructor(101))) void bind_imports() {
 }  // namespace
 
 bool imports_are_bound() { return g_are_bound; }
+bool program_has_malloc() { return g_program_has_malloc; }
 
 void* newest_version(void* function, const char* name) {
   void* newest = function;
