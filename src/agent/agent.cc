@@ -42,6 +42,7 @@
 #include "agent/libc_entries.h"
 #include "agent/load_watch.h"
 #include "agent/next_function.h"
+#include "agent/own_imports.h"
 #include "agent/registrations.h"
 #include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
@@ -321,6 +322,10 @@ __attribute__((constructor)) void agent_constructor(int argc, char** argv, char*
   if (is_loaded_late()) return;        // arrival.cc
   int saved_errno = errno;
   AgentScope scope;
+  if (!libc_is_complete())
+    return say(
+        "this libc (before 2.34) is here without its libpthread or libdl; this program runs "
+        "untraced");
   g_is_starting.store(true, std::memory_order_release);
   try {
     start(argv + argc + 1);
