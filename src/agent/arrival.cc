@@ -530,7 +530,8 @@ bool is_loaded_late() {
 
 // Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno. EALREADY: we
 // serve. ELIBACC: this libc has not all that we need. EINPROGRESS: a thread of ours that another
-// tool has told to come or to go is at it, or the program has been started with the agent, just now.
+// tool has told to come or to go is at it, or the program has been started with the agent, just
+// now.
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;

@@ -190,7 +190,8 @@ bool FunctionBodies::find_hidden(const FunctionBody& body) {
 // Compilers write a jump table as distances of 4 bytes from its own beginning. A program may write
 // the distances between labels (`&&this - &&first`), in 4 bytes or less, and add a label. Both add
 // an address that an instruction of the function names.
-bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_t>* targets) const {
+bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_t>* targets,
+                                   std::vector<uint64_t>* certain) const {
   const auto is_inside = [&](uint64_t address) {
     return address >= body.start() && address < body.end();
   };
@@ -206,6 +207,7 @@ bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_
       const uint64_t target = base + uint64_t(distance_at(table, i, size));
       if (!goes_on(target)) return;
       targets->push_back(target);
+      if (certain && size == 4 && target != base) certain->push_back(target);
     }
   };
   for (const uint64_t address : body.named()) {
