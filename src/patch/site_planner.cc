@@ -256,6 +256,14 @@ SitePlan refused(SitePlan plan, std::string reason) {
 constexpr char kSequence[] =
     "it would lie in a restartable sequence of the program (rseq), which a thread may not leave";
 
+// It begins with a push or `sub …, %rsp`. A jump of its own that goes back to this would have to
+// come from behind the end of its frame. What looks like a distance there is of another table.
+bool moves_stack(std::string_view code) {
+  const size_t at = code.starts_with('\x41') || code.starts_with('\x48') ? 1 : 0;
+  const std::string_view sub = code.substr(at, 2);
+  return (code.size() > at && (code[at] & 0xf8) == 0x50) || sub == "\x83\xec" || sub == "\x81\xec";
+}
+
 // What else than the instructions before them leads to the bytes behind a function's entry.
 struct Entrances {
   const ModuleCode& code;
@@ -270,6 +278,7 @@ struct Entrances {
     if (!has_jump) return false;
     if (code.label_at_entry(entry)) return true;
     if (patch != entry && code.address_into(patch, patch + 1)) return true;
+    if (moves_stack(code.code_at(patch))) return false;
     return std::any_of(certain.begin(), certain.end(),
                        [&](uint64_t to) { return to == entry || to == patch; });
   }
