@@ -42,6 +42,7 @@
 #include "agent/libc_entries.h"
 #include "agent/load_watch.h"
 #include "agent/next_function.h"
+#include "agent/own_imports.h"
 #include "agent/registrations.h"
 #include "agent/signal_hooks.h"
 #include "agent/stand_ins.h"
@@ -128,6 +129,7 @@ bool libc_has_rseq(const ptrdiff_t* offset, const unsigned* size) {
   return *reinterpret_cast<const volatile int32_t*>(thread + *offset + 4) >= 0;
 }
 void find_rseq(bool is_attached) {
+  pb_libc_tid_offset = offset_of_pthread_tid();
   auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
   if (!libc_has_rseq(offset, size)) {  // an agent that has come late has the tool do that
@@ -136,7 +138,6 @@ void find_rseq(bool is_attached) {
   }
   pb_rseq_offset = *offset;
   pb_rseq_size = find_rseq_size(*offset);
-  pb_libc_tid_offset = offset_of_pthread_tid();
   rseq_was_registered();
 }
 
@@ -321,6 +322,10 @@ __attribute__((constructor)) void agent_constructor(int argc, char** argv, char*
   if (is_loaded_late()) return;        // arrival.cc
   int saved_errno = errno;
   AgentScope scope;
+  if (!libc_is_complete())
+    return say(
+        "this libc (before 2.34) is here without its libpthread or libdl; this program runs "
+        "untraced");
   g_is_starting.store(true, std::memory_order_release);
   try {
     start(argv + argc + 1);

@@ -30,6 +30,7 @@
 #include "agent/forked_child.h"
 #include "agent/libc_hooks.h"
 #include "agent/load_watch.h"
+#include "agent/own_imports.h"
 #include "agent/signal_hooks.h"
 #include "agent/start_up.h"
 #include "agent/task_hooks.h"
@@ -528,11 +529,13 @@ bool is_loaded_late() {
 }  // namespace patchbay
 
 // Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno. EALREADY: we
-// serve. EINPROGRESS: a thread of ours that another tool has told to come or to go is at it, or the
-// program has been started with the agent, just now.
+// serve. ELIBACC: this libc has not all that we need. EINPROGRESS: a thread of ours that another
+// tool has told to come or to go is at it, or the program has been started with the agent, just
+// now.
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;
+  if (!libc_is_complete()) return ELIBACC;
   // A child of one that was started with the agent has it where the program finds it: in front.
   if (g_agent && is_inherited(*g_agent) && !g_agent->settings.attached) return ECHILD;
   if (own_agent() && !g_agent->settings.attached) return EALREADY;

@@ -6,8 +6,10 @@
 // the place of those references (--wrap, cmake/targets.cmake), the C++ library's too: each goes on
 // to the oldest version. Before libc 2.34 libpthread and libdl have them,
 // which a program without threads does not bring. So these references are weak: where they lead
-// nowhere the agent's first constructor loads the two, and binds them (own_imports.cc). The same
-// way stands what libm has, which a process may be without.
+// nowhere the agent's first constructor loads the two, and binds them (own_imports.cc). A root
+// directory may have neither. There a call answers 0 and does nothing, so that the constructors of
+// the C++ library get to their end, and the agent does not begin (libc_is_complete()). The same way
+// stands what libm has, which a process may be without.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -24,7 +26,8 @@
   __asm__(".symver old_" #name ", " #old_name "@" version "\n.weak old_" #name                     \
           "\n.pushsection .text\n.globl __wrap_" #name "\n.hidden __wrap_" #name                   \
           "\n.type __wrap_" #name ", @function"                                                    \
-          "\n__wrap_" #name ": jmp *old_" #name "@GOTPCREL(%rip)"                                  \
+          "\n__wrap_" #name ": movq old_" #name "@GOTPCREL(%rip), %rax"                            \
+          "\ntestq %rax, %rax\njz 1f\njmp *%rax\n1: ret"                                           \
           "\n.size __wrap_" #name ", . - __wrap_" #name "\n.popsection")
 
 OLD_VERSION(__pthread_key_create, "GLIBC_2.2.5");

@@ -14,10 +14,11 @@
 //
 // The linker puts these functions in the place of malloc() and its like (--wrap), for all that is
 // in the library: operator new, the C++ runtime (its exceptions too), the demangler. The program
-// keeps its own, also where it exports a malloc() (own_imports.cc): until the agent's references
-// are bound the reserve gives what it needs. No lock: a signal handler and every thread may be
-// here. The state of the reserve is one word that changes by compare-and-swap; the last block that
-// comes back makes all of it free again.
+// keeps its own. Where it exports a malloc() (own_imports.cc) the program break is its own as well,
+// and libc's would move it: there the agent has a heap of mappings (base/own_heap.h). Until its
+// references are bound the reserve gives what it needs. No lock: a signal handler and every thread
+// may be here. The state of the reserve is one word that changes by compare-and-swap; the last
+// block that comes back makes all of it free again.
 //
 // A large block begins with its page, and its address stands in a table: nothing is read in front
 // of a block that may be malloc's. Where the table is full, malloc() gives large ones, too.
@@ -35,6 +36,7 @@
 #include "agent/agent.h"
 #include "agent/own_imports.h"
 #include "base/leak_checker.h"
+#include "base/own_heap.h"
 #include "base/raw_syscall.h"
 
 extern "C" {
@@ -149,6 +151,28 @@ void give_large(LargeBlock* block) {
   raw_syscall(SYS_munmap, long(at), long(whole));
 }
 
+constinit OwnHeap g_heap;
+
+// Not where it would move the program's break. Of blocks that the heap has no room for libc makes
+// mappings, too.
+bool may_ask_malloc(size_t size) {
+  return imports_are_bound() && (!program_has_malloc() || size > OwnHeap::kLargest);
+}
+
+void* take_without_malloc(size_t size) {
+  if (imports_are_bound() && program_has_malloc())
+    if (void* memory = g_heap.take(size)) return memory;
+  return take_from_reserve(size);
+}
+
+// 0: a block that is malloc's.
+size_t size_without_malloc(const void* memory) {
+  if (is_of_reserve(memory)) return size_in_reserve(memory);
+  if (g_heap.has(memory)) return g_heap.size_of(memory);
+  const LargeBlock* const large = large_block(memory);
+  return large ? large->whole : 0;
+}
+
 }  // namespace
 
 void say_no_memory() {
@@ -165,27 +189,26 @@ extern "C" {
 // tool may have enabled events of malloc already, and outside of every scope of ours.
 void* __wrap_malloc(size_t size) {
   if (void* memory = patchbay::take_large(size)) return memory;
-  if (!patchbay::imports_are_bound()) return patchbay::take_from_reserve(size);
+  if (!patchbay::may_ask_malloc(size)) return patchbay::take_without_malloc(size);
   patchbay::AgentScope scope;
   if (void* memory = __real_malloc(size)) return memory;
-  return patchbay::take_from_reserve(size);
+  return patchbay::take_without_malloc(size);
 }
 
 void* __wrap_calloc(size_t count, size_t size) {
   size_t whole;
   if (__builtin_mul_overflow(count, size, &whole)) return nullptr;
   if (void* memory = patchbay::take_large(whole)) return memory;  // of zeros
-  if (patchbay::imports_are_bound())
+  if (patchbay::may_ask_malloc(whole))
     if (void* memory = __real_calloc(count, size)) return memory;
-  void* memory = patchbay::take_from_reserve(whole);
+  void* memory = patchbay::take_without_malloc(whole);
   return memory ? std::memset(memory, 0, whole) : nullptr;
 }
 
 void* __wrap_realloc(void* memory, size_t size) {
   if (!memory) return __wrap_malloc(size);
-  const patchbay::LargeBlock* const large = patchbay::large_block(memory);
-  if (!large && !patchbay::is_of_reserve(memory)) return __real_realloc(memory, size);
-  const size_t before = large ? large->whole : patchbay::size_in_reserve(memory);
+  const size_t before = patchbay::size_without_malloc(memory);
+  if (!before) return __real_realloc(memory, size);
   if (size <= before) return memory;
   void* larger = __wrap_malloc(size);
   if (!larger) return nullptr;
@@ -196,6 +219,7 @@ void* __wrap_realloc(void* memory, size_t size) {
 
 void __wrap_free(void* memory) {
   if (patchbay::is_of_reserve(memory)) return patchbay::give_to_reserve(memory);
+  if (patchbay::g_heap.has(memory)) return patchbay::g_heap.give(memory);
   patchbay::LargeBlock* const large = patchbay::large_block(memory);
   if (large) return patchbay::give_large(large);
   __real_free(memory);

@@ -68,7 +68,8 @@ void* next_address(Next which) {
   void* address = found.load(std::memory_order_acquire);
   if (!address) {
     const char* const name = kNames[size_t(which)];
-    void* const next = newest_version(::dlsym(RTLD_NEXT, name), name);
+    void* const next = libc_is_complete() ? newest_version(::dlsym(RTLD_NEXT, name), name)
+                                          : function_of_libc(name);
     void* const looked_up = next ? next : &g_none;
     // A hook that has come meanwhile counts.
     if (found.compare_exchange_strong(address, looked_up)) address = looked_up;

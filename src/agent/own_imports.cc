@@ -40,7 +40,7 @@ namespace patchbay {
 namespace {
 
 constexpr uint16_t kVersionNumber = 0x7fff, kHiddenVersion = 0x8000;
-constinit bool g_are_bound = false;
+constinit bool g_are_bound = false, g_is_complete = true, g_program_has_malloc = false;
 
 // The dynamic section of one object. The dynamic linker has relocated some of its addresses.
 struct Tables {
@@ -201,6 +201,15 @@ bool is_in_object(uint64_t base, uint64_t address) {
   return false;
 }
 
+bool is_in_libc(uint64_t address) {
+  bool is_in = false;
+  each_object_of_libc([&](uint64_t base, const Tables&) {
+    is_in = is_in_object(base, address);
+    return !is_in;
+  });
+  return is_in;
+}
+
 // --- the agent's words
 
 // A function that the agent exports. Where the program's own is in the place of ours, ours comes
@@ -224,10 +233,19 @@ void bind(const Tables& tables, uint64_t base, const Elf64_Rela& relocation) {
   if (symbol.st_shndx == SHN_UNDEF) {
     const uint16_t number = tables.versions ? tables.versions[index] & kVersionNumber : 0;
     wanted = function_of_libc(name, needed_version(tables, number));
+    if (raw_is_same(name, "malloc")) g_program_has_malloc = !is_in_libc(word);
   } else if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC) {
     wanted = own_or_libcs(name, base + symbol.st_value, word);
   }
   if (wanted && wanted != word) word = wanted;
+}
+
+// What the dynamic linker has not found, and bind() neither. Other weak symbols have no version.
+bool leads_nowhere(const Tables& tables, uint64_t base, const Elf64_Rela& relocation) {
+  const uint64_t index = ELF64_R_SYM(relocation.r_info);
+  return index && tables.symbols[index].st_shndx == SHN_UNDEF && tables.versions &&
+         needed_version(tables, tables.versions[index] & kVersionNumber) &&
+         *reinterpret_cast<const uint64_t*>(base + relocation.r_offset) == 0;
 }
 
 class WritableRelocated {
@@ -270,23 +288,40 @@ void load_libraries_of_old_libc() {
     if (load) load(library, kOfLibc | RTLD_NOW | RTLD_GLOBAL);
 }
 
+template <typename Visit>
+void each_word(const Tables& tables, const Visit& visit) {
+  for (size_t i = 0; i < tables.jump_count; i++) visit(tables.jumps[i]);
+  for (size_t i = tables.relative_count; i < tables.other_count; i++) visit(tables.others[i]);
+}
+
+void bind_all(const Tables& tables, uint64_t base) {
+  if (has_leak_checker() || &__tsan_init != nullptr) return;
+  const WritableRelocated relocated(base);
+  if (!relocated.is_writable()) return;
+  each_word(tables, [&](const Elf64_Rela& one) { bind(tables, base, one); });
+}
+
 // Before all other constructors of ours.
 __attribute__((constructor(101))) void bind_imports() {
   load_libraries_of_old_libc();
   g_are_bound = true;
-  if (has_leak_checker() || &__tsan_init != nullptr) return;
   const auto base = reinterpret_cast<uint64_t>(&__ehdr_start);
   const Tables tables(_DYNAMIC, base);
-  const WritableRelocated relocated(base);
-  if (!relocated.is_writable()) return;
-  for (size_t i = 0; i < tables.jump_count; i++) bind(tables, base, tables.jumps[i]);
-  for (size_t i = tables.relative_count; i < tables.other_count; i++)
-    bind(tables, base, tables.others[i]);
+  bind_all(tables, base);
+  each_word(tables, [&](const Elf64_Rela& one) {
+    if (leads_nowhere(tables, base, one)) g_is_complete = false;
+  });
 }
 
 }  // namespace
 
 bool imports_are_bound() { return g_are_bound; }
+bool program_has_malloc() { return g_program_has_malloc; }
+bool libc_is_complete() { return g_is_complete; }
+
+void* function_of_libc(const char* name) {
+  return reinterpret_cast<void*>(function_of_libc(name, nullptr));
+}
 
 void* newest_version(void* function, const char* name) {
   void* newest = function;

@@ -139,6 +139,11 @@ Error is_child(pid_t pid) {
                                 "with it: name that process");
 }
 
+Error is_incomplete(pid_t pid) {
+  return user_error(ELIBACC, "the libc of process " + std::to_string(pid) +
+                                 " (before 2.34) is there without its libpthread or libdl");
+}
+
 std::string settings_of(const Arrival& arrival) {
   std::string text;
   for (const auto& [name, value] : arrival.settings) {
@@ -245,6 +250,7 @@ Result<Arrived> attach_here(const Target& target, const Arrival& arrival) {
     return error == EALREADY      ? already_there(pid)
            : error == EINPROGRESS ? is_on_its_way(pid)
            : error == ECHILD      ? is_child(pid)
+           : error == ELIBACC     ? is_incomplete(pid)
                                   : loaded.error();
   }
   const UniqueFd socket = loader->take_socket();

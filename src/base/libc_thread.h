@@ -4,9 +4,12 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <sys/syscall.h>
 
 #include <cstddef>
 #include <cstdint>
+
+#include "base/raw_syscall.h"
 
 namespace patchbay {
 
@@ -19,14 +22,19 @@ inline size_t size_of_pthread() {
   return size && *size <= kMostPthreadBytes ? *size : 0;
 }
 
-// Offset of the thread's id, an int32_t; 0: not known.
+// Offset of the thread's id, an int32_t; 0: not known. Asked on a thread that libc has made. Before
+// glibc 2.34 only debuggers are told, and it stands where it stands ever since (x86-64).
 inline int64_t offset_of_pthread_tid() {
   struct Field {
     uint32_t bits, elements, offset;
   };
+  constexpr int64_t kOfOldLibc = 720;
   const auto* field = static_cast<const Field*>(
       ::dlvsym(RTLD_DEFAULT, "_thread_db_pthread_tid", "GLIBC_PRIVATE"));
-  return field && field->bits == 32 && field->offset < kMostPthreadBytes ? field->offset : 0;
+  if (field) return field->bits == 32 && field->offset < kMostPthreadBytes ? field->offset : 0;
+  const char* const thread = static_cast<const char*>(__builtin_thread_pointer());
+  const int32_t tid = *reinterpret_cast<const volatile int32_t*>(thread + kOfOldLibc);
+  return tid == raw_syscall(SYS_gettid) ? kOfOldLibc : 0;
 }
 
 }  // namespace patchbay

@@ -24,6 +24,10 @@ bool rseq_is_registered() __attribute__((cold, visibility("hidden")));
 // Of libc's thread id from the thread pointer (base/libc_thread.h); 0: not known. Set once by the
 // agent.
 extern int64_t pb_libc_tid_offset __attribute__((visibility("hidden")));
+// Whether libc has made this thread, by the thread's id. Not so in a task that runs on the storage
+// of another one (vfork, clone): what it writes there is the other one's. False where that is not
+// known.
+bool is_libcs_thread() __attribute__((cold, visibility("hidden")));
 
 // Registers this thread, which libc has begun and will register itself a little later; until
 // return_rseq(), which leaves everything as libc expects it. False: it is not such a thread, or the
@@ -43,7 +47,8 @@ extern "C" {
 // Whether pb_rseq_offset is that of these areas.
 bool rseq_is_own() __attribute__((visibility("hidden")));
 int64_t own_rseq_offset() __attribute__((visibility("hidden")));
-// Registers this thread's. False: the kernel refuses, or the program has one of its own.
+// Registers this thread's, which is one of libc's. False: the kernel refuses, or the program has
+// one of its own.
 bool register_own_rseq() __attribute__((cold, visibility("hidden")));
 void unregister_own_rseq() __attribute__((cold, visibility("hidden")));
 }

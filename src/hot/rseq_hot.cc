@@ -32,13 +32,6 @@ bool is_registered(uint64_t area, uint32_t size) {
 
 uint64_t area_of_this_thread() { return thread_pointer() + uint64_t(pb_rseq_offset); }
 
-// Not so in a task that runs on the storage of another one (vfork, clone).
-bool is_libcs_thread() {
-  if (!pb_libc_tid_offset) return false;
-  const uint64_t tid = thread_pointer() + uint64_t(pb_libc_tid_offset);
-  return *reinterpret_cast<const volatile int32_t*>(tid) == raw_syscall(SYS_gettid);
-}
-
 }  // namespace
 
 namespace {
@@ -62,9 +55,14 @@ extern "C" int64_t own_rseq_offset() {
 }
 extern "C" bool rseq_is_own() { return pb_rseq_offset && pb_rseq_offset == own_rseq_offset(); }
 
+extern "C" bool is_libcs_thread() {
+  if (!pb_libc_tid_offset) return false;
+  const uint64_t tid = thread_pointer() + uint64_t(pb_libc_tid_offset);
+  return *reinterpret_cast<const volatile int32_t*>(tid) == raw_syscall(SYS_gettid);
+}
+
 extern "C" bool register_own_rseq() {
-  return rseq_is_own() &&
-         raw_syscall(SYS_rseq, raw_pointer(&t_own_rseq), kOwnRseqSize, 0, RSEQ_SIG) == 0;
+  return raw_syscall(SYS_rseq, raw_pointer(&t_own_rseq), kOwnRseqSize, 0, RSEQ_SIG) == 0;
 }
 extern "C" void unregister_own_rseq() {
   raw_syscall(SYS_rseq, raw_pointer(&t_own_rseq), kOwnRseqSize, RSEQ_FLAG_UNREGISTER, RSEQ_SIG);

@@ -190,7 +190,8 @@ bool FunctionBodies::find_hidden(const FunctionBody& body) {
 // Compilers write a jump table as distances of 4 bytes from its own beginning. A program may write
 // the distances between labels (`&&this - &&first`), in 4 bytes or less, and add a label. Both add
 // an address that an instruction of the function names.
-bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_t>* targets) const {
+bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_t>* targets,
+                                   std::vector<uint64_t>* certain) const {
   const auto is_inside = [&](uint64_t address) {
     return address >= body.start() && address < body.end();
   };
@@ -201,17 +202,21 @@ bool FunctionBodies::table_targets(const FunctionBody& body, std::vector<uint64_
                                  (!whole || start == whole || code_.is_cold_part(start)));
   };
   const size_t before = targets->size();
+  size_t most_certain = 0;
   const auto walk = [&](uint64_t base, std::string_view table, size_t size, size_t most) {
     for (size_t i = 0; i < most && (i + 1) * size <= table.size(); i++) {
       const uint64_t target = base + uint64_t(distance_at(table, i, size));
       if (!goes_on(target)) return;
       targets->push_back(target);
+      if (certain && size == 4 && target != base && i < most_certain) certain->push_back(target);
     }
   };
   for (const uint64_t address : body.named()) {
     const std::string_view table =
         is_inside(address) ? std::string_view() : code_.file_bytes(address);
     if (table.empty()) continue;
+    const auto next = std::upper_bound(body.named().begin(), body.named().end(), address);
+    most_certain = next == body.named().end() ? kMaxTable : (*next - address) / 4;
     walk(address, table, 4, kMaxTable);
     for (const uint64_t label : body.named()) {
       if (!is_inside(label)) continue;

@@ -65,8 +65,10 @@ class FunctionBodies {
   // jumps to (its cold part, or the function it is a cold part of), has an indirect jump.
   bool has_hidden_entries(uint64_t address);
   // Places in the function that its own jump tables lead to; those of 8 bytes are ModuleCode's.
-  // False: it jumps to a sum, and no table explains that, so it may be entered anywhere.
-  bool table_targets(const FunctionBody& body, std::vector<uint64_t>* targets) const;
+  // False: it jumps to a sum, and no table explains that, so it may be entered anywhere. `certain`:
+  // of these by a distance of 4 bytes that is not 0, in front of the next table.
+  bool table_targets(const FunctionBody& body, std::vector<uint64_t>* targets,
+                     std::vector<uint64_t>* certain = nullptr) const;
 
  private:
   struct Entry {

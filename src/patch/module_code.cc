@@ -70,7 +70,7 @@ ModuleCode::ModuleCode(Module& module) : module_(module), functions_(module.func
   symbols_ = functions_.data();
   symbol_count_ = functions_.size();
   for (const auto& [first, last] : module.text_ranges()) {
-    Range range{first, last, module.original_code(first, last - first), {}, {}, {}, {}};
+    Range range{first, last, module.original_code(first, last - first), {}, {}, {}, {}, {}};
     if (range.code.size() != last - first) {
       // No file behind it: a copy of what is in memory has to do.
       range.copy.resize(last - first);
@@ -78,6 +78,7 @@ ModuleCode::ModuleCode(Module& module) : module_(module), functions_(module.func
       std::memset(range.copy.data() + there, 0xcc, range.copy.size() - there);
       range.code = {range.copy.data(), range.copy.size()};
     }
+    range.entries.resize((last - first) / 64 + 1);
     range.entry_bytes.resize((last - first) / 64 + 1);
     range.hit.resize((last - first) / 64 + 1);
     ranges_.push_back(std::move(range));
@@ -116,6 +117,7 @@ std::string_view ModuleCode::code_at(uint64_t address) const {
 void ModuleCode::mark(uint64_t address) {
   auto* range = const_cast<Range*>(range_of(address));
   if (!range) return;
+  set_bit(&range->entries, address - range->first);
   for (uint64_t at = address + 1; at <= address + kWatchedBytes && at < range->last; at++)
     set_bit(&range->entry_bytes, at - range->first);
 }
@@ -170,14 +172,36 @@ void ModuleCode::for_each_named(const Range& range, Visit&& visit) const {
 void ModuleCode::read_stored() {
   std::sort(aborts_.begin(), aborts_.end());
   std::vector<uint64_t> abort_places;
+  uint64_t last_place = 0, last_value = 0;
   module_.stored_addresses([&](uint64_t place, uint64_t value) {
     const Range* range = range_of(value);
     if (range && test_bit(range->entry_bytes, value - range->first)) stored_.push_back(value);
     if (!aborts_.empty() && std::binary_search(aborts_.begin(), aborts_.end(), value))
       abort_places.push_back(place);
+    if (range && (place - last_place == 8 || place - last_place == 4))
+      note_labels(last_value, value);
+    if (range) last_place = place, last_value = value;
   });
   std::sort(stored_.begin(), stored_.end());
+  std::sort(labelled_.begin(), labelled_.end());
   if (!abort_places.empty()) read_sequences(abort_places);
+}
+
+// Two words that stand beside each other. A table of functions has no place in the middle of one.
+void ModuleCode::note_labels(uint64_t one, uint64_t next) {
+  const auto is_entry = [this](uint64_t address) {
+    const Range* range = range_of(address);
+    return range && test_bit(range->entries, address - range->first);
+  };
+  if (is_entry(one) == is_entry(next)) return;
+  const uint64_t entry = is_entry(one) ? one : next, label = entry == one ? next : one;
+  const long index = function_before(entry);
+  if (index >= 0 && label > entry && label - entry < symbols_[index].size)
+    labelled_.push_back(entry);
+}
+
+bool ModuleCode::label_at_entry(uint64_t entry) const {
+  return std::binary_search(labelled_.begin(), labelled_.end(), entry);
 }
 
 // struct rseq_cs: | version, flags | start | length | where an interrupted thread goes on |

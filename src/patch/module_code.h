@@ -36,6 +36,8 @@ class ModuleCode {
   // Data of the module holds an address in [first, last), or an instruction names one: an indirect
   // branch may land there. Also what a cold part's own jump tables lead to.
   bool address_into(uint64_t first, uint64_t last) const;
+  // Data of the module has a table of labels of the function at `entry`, one of which is its entry.
+  bool label_at_entry(uint64_t entry) const;
   // The same for any place in the function [start, end), its own branches left out: some byte of
   // the module that could be a branch from outside of it leads to [first, last), or an address
   // does. The first call looks through the whole text.
@@ -67,6 +69,7 @@ class ModuleCode {
     uint64_t first, last;
     std::string_view code;
     std::vector<char> copy;             // what `code` is where there is no file
+    std::vector<uint64_t> entries;      // bit per byte: an entry
     std::vector<uint64_t> entry_bytes;  // bit per byte: 1..8 bytes behind an entry
     std::vector<uint64_t> hit;          // bit per byte: a rel8 or rel32 candidate lands here
     std::vector<uint64_t> far_hit;      // bit per byte, anywhere: a rel32 candidate from elsewhere,
@@ -83,6 +86,7 @@ class ModuleCode {
   template <typename Visit>  // (target, source)
   void for_each_named(const Range& range, Visit&& visit) const;
   void read_stored();
+  void note_labels(uint64_t one, uint64_t next);
   void read_sequences(const std::vector<uint64_t>& abort_places);
   void scan_far(const Range& range);
   void note_far(uint64_t source, uint64_t target);
@@ -99,6 +103,7 @@ class ModuleCode {
   std::vector<FarBranch> far_;    // sorted by target
   std::vector<FarBranch> named_;  // of instructions; sorted by target
   std::vector<uint64_t> stored_;  // sorted, as far as they are behind entries
+  std::vector<uint64_t> labelled_;  // entries that are in a table of labels; sorted
   std::vector<uint64_t> aborts_;  // behind the signature of restartable sequences; sorted
   std::vector<std::pair<uint64_t, uint64_t>> sequences_;
   bool far_scanned_ = false;

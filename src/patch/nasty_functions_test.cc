@@ -440,6 +440,45 @@ endfn nasty_goto_late
 4: .long 1b - 4b
 .text
 
+// Back to the entry: by a table of labels, and by one of distances. nasty_goto_itself only hands
+// itself on, and stands in a table of functions.
+.macro entry_head name
+fn \name
+0: add %rdi, %rax
+  dec %rsi
+  js 2f
+1:
+.endm
+entry_head nasty_entry_address
+  lea 4f(%rip), %rcx
+  jmp *(%rcx)
+goto_tail nasty_entry_address
+.section .data.rel.ro,"aw"
+.p2align 3
+4: .quad 0b, 1b
+.text
+
+entry_head nasty_entry_distance
+  lea 4f(%rip), %rcx
+  movslq (%rcx), %rdx
+  add %rcx, %rdx
+  jmp *%rdx
+goto_tail nasty_entry_distance
+.section .rodata
+.p2align 2
+4: .long 0b - 4b, 1b - 4b
+.text
+
+entry_head nasty_entry_handed_on
+  lea 0b(%rip), %rcx
+  mov %rcx, (%rdx)
+  jmp *8(%rdx)
+goto_tail nasty_entry_handed_on
+.section .data.rel.ro,"aw"
+.p2align 3
+  .quad nasty_entry_handed_on, nasty_plain, nasty_entry_handed_on
+.text
+
 // A restartable sequence: nasty_sequence tells the kernel of it with its second instruction.
 fn nasty_sequence
   lea 9f(%rip), %rax

@@ -363,6 +363,17 @@ TEST_F(PatcherTest, ALoopAroundTheWholeFunctionIsRefused) {
   EXPECT_FALSE(plan("nasty_plain").loops_to_entry);
 }
 
+TEST_F(PatcherTest, SoIsOneThatAnIndirectJumpMakes) {
+  for (const char* name : {"nasty_entry_address", "nasty_entry_distance"}) {
+    const SitePlan site = plan(name);
+    EXPECT_TRUE(site.loops_to_entry) << name;
+    EXPECT_EQ(site.kind, SiteKind::kRefused) << name;
+  }
+  const SitePlan handed_on = plan("nasty_entry_handed_on");
+  EXPECT_FALSE(handed_on.loops_to_entry);
+  EXPECT_EQ(handed_on.kind, SiteKind::kJump) << handed_on.reason;
+}
+
 TEST_F(PatcherTest, ASiteIsRepointedAndItsOldStubIsReused) {
   const SitePlan site = plan("nasty_plain");
   std::atomic<uint64_t> first{0}, second{0};

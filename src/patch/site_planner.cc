@@ -256,12 +256,32 @@ SitePlan refused(SitePlan plan, std::string reason) {
 constexpr char kSequence[] =
     "it would lie in a restartable sequence of the program (rseq), which a thread may not leave";
 
+// It begins with a push or `sub …, %rsp`. A jump of its own that goes back to this would have to
+// come from behind the end of its frame. What looks like a distance there is of another table.
+bool moves_stack(std::string_view code) {
+  const size_t at = code.starts_with('\x41') || code.starts_with('\x48') ? 1 : 0;
+  const std::string_view sub = code.substr(at, 2);
+  return (code.size() > at && (code[at] & 0xf8) == 0x50) || sub == "\x83\xec" || sub == "\x81\xec";
+}
+
 // What else than the instructions before them leads to the bytes behind a function's entry.
 struct Entrances {
   const ModuleCode& code;
   bool anywhere = false;              // an indirect jump of the function, to a place unknown
+  bool has_jump = false;              // it may have an indirect one
+  std::vector<uint64_t> certain = {};  // where distances of its own tables lead, if it adds them
   std::vector<uint64_t> tables = {};  // where its jump tables lead
 
+  // An indirect jump of the function goes back to its beginning. Its address alone, in data or in
+  // an instruction, says nothing: that is how functions are handed on.
+  bool back_to(uint64_t entry, uint64_t patch) const {
+    if (!has_jump) return false;
+    if (code.label_at_entry(entry)) return true;
+    if (patch != entry && code.address_into(patch, patch + 1)) return true;
+    if (moves_stack(code.code_at(patch))) return false;
+    return std::any_of(certain.begin(), certain.end(),
+                       [&](uint64_t to) { return to == entry || to == patch; });
+  }
   const char* into(uint64_t first, uint64_t last) const {
     constexpr const char* kIndirect = "an indirect jump may land in the bytes of the jump";
     if (first == last) return nullptr;
@@ -553,7 +573,10 @@ static Entrances entrances_of(const ModuleCode& code, FunctionBodies& bodies,
       function.size ? function.address + function.size : code.next_entry(function.address);
   if (!code.may_jump_indirectly(function.address, end)) return found;
   const FunctionBody* body = bodies.around(function.address);
-  found.anywhere = body && !bodies.table_targets(*body, &found.tables);
+  found.has_jump = !body || body->has_indirect_jump();
+  const bool adds = body && body->jumps_to_sum();
+  found.anywhere =
+      body && !bodies.table_targets(*body, &found.tables, adds ? &found.certain : nullptr);
   return found;
 }
 
@@ -566,13 +589,15 @@ SitePlan SitePlanner::plan_entry(ModuleState& state, const FunctionSymbol& funct
   if (starts_with_endbr64(entry)) plan.patch_address += 4;
   const uint64_t end = function.size ? function.address + function.size : 0;
   EntryWalker walker(code, plan.entry, plan.patch_address, end);
-  choose_kind(entrances_of(code, *state.bodies, function), code, walker, state.is_libc, &plan);
+  const Entrances entrances = entrances_of(code, *state.bodies, function);
+  choose_kind(entrances, code, walker, state.is_libc, &plan);
   if (plan.kind == SiteKind::kRefused) return plan;
   keep_bytes(code, &plan);
   plan.loops_to_entry =
       plan.kind != SiteKind::kSled &&
-      code.loops_to(plan.entry, std::min(end ? end : walker.limit(), plan.entry + kLoopScan),
-                    plan.patch_address);
+      (entrances.back_to(plan.entry, plan.patch_address) ||
+       code.loops_to(plan.entry, std::min(end ? end : walker.limit(), plan.entry + kLoopScan),
+                     plan.patch_address));
   if (plan.loops_to_entry) {
     return refused(std::move(plan),
                    "it loops back to its first instruction: each pass would look like "

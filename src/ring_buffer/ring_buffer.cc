@@ -601,7 +601,6 @@ std::vector<uint32_t> RingBuffer::subbuf_counts() const {
 }
 
 int RingBuffer::publish(const uint8_t* record, uint32_t size) {
-  if (!pb_thread.tid) pb_thread.tid = thread_id();  // who holds the lock, if it comes to that
   return ring_publish(&set_, record, size);
 }
 

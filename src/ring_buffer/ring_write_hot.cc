@@ -17,7 +17,10 @@ namespace {
 constexpr uint32_t kLockSpins = 4000;
 
 enum class Lock { kTaken, kBusy, kOwn };
-uint32_t lock_owner(uint32_t tid) { return tid | 0x80000000u; }  // never 0, which is "free"
+// Never 0, which is "free". A thread on the storage of another one has no number there.
+uint32_t lock_owner(uint32_t tid) {
+  return (tid ? tid : uint32_t(raw_syscall(SYS_gettid))) | 0x80000000u;
+}
 
 // kOwn: this is a signal handler above the holder, and waiting would never end. kBusy: it has
 // waited a little; `spin` says how often before.

@@ -20,7 +20,9 @@
 // at its first page fault in the ring has to wait, and the next thread that begins would give up.
 //
 // Where libc registers no thread at all the area is the agent's (agent/own_rseq.cc): a thread's
-// first hit registers it, for good.
+// first hit registers it, for good. The child of a vfork() or clone() that hits something on its
+// parent's storage does not: the parent would believe that the kernel knows it, and would write
+// the ring of the CPU that the child was on.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +35,12 @@ namespace patchbay {
 // True: this thread is registered, which is settled from here on. Otherwise its next hit asks
 // again.
 inline bool settle_rseq() {
-  if (!rseq_is_registered() && !register_own_rseq()) {
-    if (rseq_is_own()) pb_thread.no_rseq |= kRseqNever;
-    return false;
+  if (!rseq_is_registered()) {
+    if (!rseq_is_own() || !is_libcs_thread()) return false;
+    if (!register_own_rseq()) {
+      pb_thread.no_rseq |= kRseqNever;
+      return false;
+    }
   }
   pb_thread.no_rseq &= ~kRseqUnsettled;
   return true;
@@ -49,7 +54,7 @@ inline bool may_use_rseq() {
 
 // The program wants an area of its own in this thread.
 inline void give_up_own_rseq() {
-  if (!rseq_is_own() || pb_thread.is_lent()) return;
+  if (!rseq_is_own() || pb_thread.is_lent() || !is_libcs_thread()) return;
   pb_thread.no_rseq |= kRseqNever;
   pb_thread.fast_tid = 0;
   unregister_own_rseq();

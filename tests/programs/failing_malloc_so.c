@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Preloaded before the agent: from the FAIL_AFTER-th call on, its calls of malloc() fail, and its
 // mappings of memory (by a filter of system calls that looks who calls), and nobody else's. The
-// agent asks libc's own table of symbols for malloc(), and so does this: it puts its own there.
+// agent asks libc's own table of symbols for malloc(), and so does this: it puts its own there. (It
+// exports none: then the agent would have a heap of its own.)
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
@@ -55,7 +56,7 @@ static void refuse_mappings(void) {
   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter);
 }
 
-void* malloc(size_t size);
+static void* failing_malloc(size_t size);
 
 static int find_libc(struct dl_phdr_info* info, size_t size, void* unused) {
   (void)size, (void)unused;
@@ -73,13 +74,13 @@ static int find_libc(struct dl_phdr_info* info, size_t size, void* unused) {
   while (strcmp(strings + symbol->st_name, "malloc")) symbol++;
   const uintptr_t page = (uintptr_t)symbol & ~(uintptr_t)4095;
   mprotect((void*)page, 8192, PROT_READ | PROT_WRITE);
-  symbol->st_value = (uintptr_t)&malloc - info->dlpi_addr;
+  symbol->st_value = (uintptr_t)&failing_malloc - info->dlpi_addr;
   mprotect((void*)page, 8192, PROT_READ);
   return 1;
 }
 __attribute__((constructor)) static void stand_in_libc(void) { dl_iterate_phdr(find_libc, 0); }
 
-__attribute__((visibility("default"))) void* malloc(size_t size) {
+static void* failing_malloc(size_t size) {
   const uintptr_t caller = (uintptr_t)__builtin_return_address(0);
   if (!end && dl_iterate_phdr(find, 0)) {
     const char* after = getenv("FAIL_AFTER");

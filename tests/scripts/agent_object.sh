@@ -21,6 +21,25 @@ moved+='pthread_(mutex_(trylock|consistent)|mutexattr_.*|attr_(getstack|setstack
 same "functions that a program without threads may lack" "" \
   "$(nm -D --undefined-only "$agent" | sed -nE "s/^ +U (($moved)@.*)/\1/p" | xargs)"
 
+# Where libc has none of them and the two libraries are not there either, it does not begin, and
+# stands in nobody's way: in this copy of it the names are others, which no libc has.
+LC_ALL=C sed -zE "/^($moved)\$/ s/^(dl|_*pthread)/\U&/" "$agent" >"$work/incomplete.so"
+forks='echo "$(echo one)"; kill -USR1 $$; (exit 3); echo $?'
+cmd=(bash -c "trap 'echo caught' USR1; $forks")
+same "a program runs as it is" "$("${cmd[@]}")" \
+  "$(LD_PRELOAD=$work/incomplete.so timeout 20 "${cmd[@]}" 2>"$work/log")"
+has "it says that it does not begin" "$(<"$work/log")" 'its libpthread or libdl; .* untraced'
+same "record runs it" "$("${cmd[@]}")" "$(PATCHBAY_AGENT=$work/incomplete.so timeout 20 \
+  "$patchbay" record -e 'getenv(string name)' -o "$work/a.dat" -- "${cmd[@]}" 2>"$work/log")"
+has "and says why nothing is there" "$(<"$work/log")" 'without its libpthread or libdl'
+sleep 1000 &
+sleeps=$!
+started $sleeps
+has "record -p says it as well" "$(PATCHBAY_AGENT=$work/incomplete.so timeout 20 \
+  "$patchbay" record -p $sleeps -e 'getenv(string name)' -o "$work/a.dat" 2>&1)" \
+  'without its libpthread or libdl'
+kill $sleeps
+
 # Nothing is writable and executable, and what is relocated at the start is read-only afterwards.
 same "no segment is writable and executable" 0 \
   "$(readelf -lW "$agent" | grep -cE '^ +(LOAD|GNU_STACK) .*RWE')"

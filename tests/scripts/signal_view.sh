@@ -65,6 +65,19 @@ same "none is in the ring of threads without rseq" 0 "$(events_of rings.dat |
   awk -v cpus="$(getconf _NPROCESSORS_CONF)" 'match($0, /\[[0-9]+\]/) {
     if (substr($0, RSTART + 1, RLENGTH - 2) + 0 >= cpus) n++ } END { print n + 0 }')"
 
+# Nor does a child on its parent's storage take the parent's area: what the parent does afterwards
+# would go to the ring of the child's CPU, under the child's number.
+(cd "$guests" && cc -O2 -w clone_first.c -lpthread -o "$work/clone_first") || fail "clone_first"
+for tunables in "" glibc.pthread.rseq=0; do
+  ran env GLIBC_TUNABLES=$tunables "$patchbay" record -q --no-follow -o clone.dat \
+    -e 'work(int n)' -- ./clone_first >clone.log
+  same "all of the child and its parent are there, '$tunables'" 110 "$(count_of clone.dat work)"
+  same "the parent's have its number and its CPU, '$tunables'" \
+    "$(sed -n 's/^parent //p' clone.log)" \
+    "$(events_of clone.dat | grep -v 'n=1000' |
+      sed -nE 's/.*-([0-9]+) +\[0*([0-9]+)\].*/\1 \2/p' | sort -u)"
+done
+
 # Not data, and nothing that returns twice.
 but='__environ|environ|stderr|_r_debug|__tls_get_addr|__cxa_finalize|v?fork|([gs]et|swap)context'
 # Every function that the agent needs of others, as one that the program exports: it counts calls

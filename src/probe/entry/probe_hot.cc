@@ -266,7 +266,10 @@ __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread,
 }
 
 __attribute__((noinline, cold)) uint32_t meet_thread(ProbeThread* thread, const RingSet* set) {
-  if (!thread->tid) thread->tid = uint32_t(raw_syscall(SYS_gettid));
+  const uint32_t tid = thread->tid ? thread->tid : uint32_t(raw_syscall(SYS_gettid));
+  // What a vfork child would note here is its parent's.
+  if (!thread->tid && pb_libc_tid_offset && !is_libcs_thread()) return tid;
+  thread->tid = tid;
   const uint32_t task = played_task();
   if (!thread->known && !task) remember_comm(set->comms, thread);
   const uint32_t id = task ? task : thread->tid;
