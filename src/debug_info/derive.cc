@@ -832,6 +832,13 @@ class NamesOfInstances {
   bool has_unified() const {
     return std::any_of(symbols_.begin(), symbols_.end(), is_unified_structor);
   }
+  // A name means clones where nothing else has it: f, but no f.constprop.0 beside it.
+  bool has_clones_beside() const {
+    const auto nr_clones =
+        std::count_if(symbols_.begin(), symbols_.end(),
+                      [](const std::string& symbol) { return !clone_suffix(symbol).empty(); });
+    return nr_clones > 0 && size_t(nr_clones) < symbols_.size();
+  }
   // Local functions that nothing but their files tells apart.
   bool has_namesakes() const {
     for (size_t i = 0; i < found_.size(); i++)
@@ -960,7 +967,7 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
   const bool is_one =
-      are_alike && !instances.has_unified() &&
+      are_alike && !instances.has_unified() && !instances.has_clones_beside() &&
       (found.size() > kMostNamesakes || (!instances.has_namesakes() && have_one_result(found)));
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
     const std::string name = is_one ? std::string(function) : instances.of(i);

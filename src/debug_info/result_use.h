@@ -33,13 +33,13 @@ class ResultUses {
   bool is_never_read(Dwarf_Die function, uint64_t entry, int depth);
   bool is_never_read(Dwarf_Die function, uint64_t entry, ResultRegister result, int depth);
   bool is_read_from(uint64_t address, ResultRegister result, int depth, int* budget);
-  bool is_read_by_caller_of(uint64_t address, int depth);
+  bool is_read_by_caller_of(uint64_t address, ResultRegister result, int depth);
 
   std::optional<Dwarf_Die> function_at(uint64_t address);
 
   DebugInfo& info_;
   const UnitIndex& index_;
-  int nr_asked_ = 0;  // of callers, for one answer
+  int nr_asked_ = 0;                                                  // of callers, for one answer
   std::unordered_map<uint64_t, std::optional<Dwarf_Die>> functions_;  // by their symbols' addresses
 };
 
