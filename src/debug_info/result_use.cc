@@ -130,11 +130,18 @@ bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, ResultRegiste
   return !is_read && !is_handed_on;
 }
 
-bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, int depth) {
+bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry) {
+  nr_asked_ = 0;
   const std::vector<ResultRegister> registers = result_registers(function);
-  return std::any_of(registers.begin(), registers.end(), [&](ResultRegister one) {
-    return is_never_read(function, entry, one, depth);
-  });
+  return std::any_of(registers.begin(), registers.end(),
+                     [&](ResultRegister one) { return is_never_read(function, entry, one, 0); });
+}
+
+bool ResultUses::is_lost(Dwarf_Die function, uint64_t entry) {
+  const TypeFacts facts = facts_of(type_of(function));
+  if (facts.kind == TypeKind::kVoid || !may_be_changed(info_, function, entry)) return false;
+  // Where the caller has said where it goes, it need not be said again.
+  return passed_parameters(function).has_hidden_result || is_never_read(function, entry);
 }
 
 }  // namespace patchbay

@@ -42,13 +42,24 @@ static __attribute__((noinline)) float handed_up(long n) {
   sink = n;
   return float(n) * 2.5f;
 }
+static __attribute__((noinline)) long known_number(long n) {
+  sink = n;
+  return 862;
+}
+static __attribute__((noinline)) long number(long n) {
+  sink = n;
+  return n + 2;
+}
 // What it returns stands in another register.
 int returns_a_number(long n) {
   sink = long(known(n));
   known(n + 1);
   return 0;
 }
-float returns_a_real(long n) { return handed_up(n + 1); }
+float returns_a_real(long n) {
+  sink = known_number(n) + number(n);
+  return handed_up(n + 1);
+}
 
 // Others may call it. Here it is known what it does not read.
 __attribute__((noinline)) void second_word(halves h, double x) {
