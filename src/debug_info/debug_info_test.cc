@@ -126,8 +126,9 @@ TEST(DebugInfo, OfADebugFileWithoutABuildIdMustHaveTheChecksum) {
   if (run(no_id + test::object_path("values_5") + " " + whole.path()) != 0)
     GTEST_SKIP() << "objcopy is not installed";
   ASSERT_EQ(run("objcopy --only-keep-debug " + whole.path() + " " + linked), 0);
-  ASSERT_EQ(
-      run("objcopy -S --add-gnu-debuglink=" + linked + " " + whole.path() + " " + file.path()), 0);
+  ASSERT_EQ(run("objcopy -S --add-gnu-debuglink=" + linked + " " + whole.path() + " " +
+                file.path()),
+            0);
   EXPECT_EQ(test::open_info(file.path())->debug_path(), linked);
   ASSERT_EQ(run(no_id + "--only-keep-debug " + test::object_path("values_4") + " " + linked), 0);
   EXPECT_EQ(refusal(file.path()),
