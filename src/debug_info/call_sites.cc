@@ -17,8 +17,7 @@ constexpr uint64_t kMostUnitBytes = 16 << 20;
 // Units of gcc's that link time optimization has put together: a function may be anywhere in them.
 // Those of LLVM look as ever.
 bool may_be_linked_as_one(Dwarf_Die unit) {
-  const std::string producer = text_of(unit, DW_AT_producer);
-  return producer.find("GNU ") != 0 || producer.find("GNU GIMPLE") == 0;
+  return is_unit_of_llvm(unit) || text_of(unit, DW_AT_producer).starts_with("GNU GIMPLE");
 }
 
 }  // namespace
@@ -28,7 +27,19 @@ CallSites& CallSites::of(DebugInfo& info) {
   return *info.call_sites;
 }
 
-void CallSites::read_range(uint64_t begin, uint64_t end, Sites* sites) const {
+void CallSites::find_stubs() {
+  stubs_.emplace();
+  const std::vector<PltEntry> plt = info_.plt();
+  std::unordered_map<std::string_view, uint64_t> stub_of;
+  for (const PltEntry& stub : plt) stub_of.emplace(stub.name, stub.address);
+  for (const ObjectSymbol& symbol : info_.symbols())
+    if (const auto stub = stub_of.find(symbol.name);
+        stub != stub_of.end() && symbol.is_function && !symbol.is_local)
+      stubs_->emplace(stub->second, symbol.address);
+}
+
+void CallSites::read_range(uint64_t begin, uint64_t end, Sites* sites) {
+  if (!stubs_) find_stubs();
   const std::string_view code = info_.code(begin, std::min(end - begin, kMostUnitBytes));
   for (size_t at = 0; at < code.size();) {
     Insn insn;
@@ -37,6 +48,9 @@ void CallSites::read_range(uint64_t begin, uint64_t end, Sites* sites) const {
       at++;
       continue;
     }
+    if (insn.kind == InsnKind::kJump || insn.kind == InsnKind::kCall)
+      if (const auto stub = stubs_->find(insn.target); stub != stubs_->end())
+        sites->through_stubs.insert(stub->second);
     if (insn.kind == InsnKind::kJump) sites->jumps[insn.target].push_back(begin + at);
     at += insn.length;
     if (insn.kind == InsnKind::kCall) sites->behind[insn.target].push_back(begin + at);
@@ -71,10 +85,14 @@ const CallSites::Sites& CallSites::of_object() {
   return found->second;
 }
 
+// LLVM knows a function also where another library may put itself before it.
 bool CallSites::may_be_known(Dwarf_Die function, uint64_t entry) {
   Dwarf_Die unit;
   if (!::dwarf_diecu(&function, &unit, nullptr, nullptr)) return true;
-  if (of_unit(unit).has(entry)) return true;
+  const auto has = [&](const Sites& sites) {
+    return sites.has(entry) || (is_unit_of_llvm(unit) && sites.through_stubs.contains(entry));
+  };
+  if (has(of_unit(unit))) return true;
   if (!may_be_linked_as_one(unit)) return false;
   // To read all of a large one for this would take too long.
   constexpr uint64_t kMostLinked = 16 << 20;
@@ -82,7 +100,7 @@ bool CallSites::may_be_known(Dwarf_Die function, uint64_t entry) {
   const uint64_t bytes =
       std::accumulate(ranges.begin(), ranges.end(), uint64_t{0},
                       [](uint64_t sum, const auto& one) { return sum + one.second - one.first; });
-  return bytes > kMostLinked || of_object().has(entry);
+  return bytes > kMostLinked || has(of_object());
 }
 
 }  // namespace patchbay

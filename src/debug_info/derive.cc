@@ -104,16 +104,6 @@ SourceProbes::SourceProbes(std::unique_ptr<DebugInfo> info)
       finder_(*info_, index_),
       result_uses_(*info_, index_) {}
 
-// A result that no caller reads may be there no more.
-bool SourceProbes::has_lost_result(const FunctionInstance& instance) {
-  const TypeFacts facts = facts_of(type_of(instance.concrete));
-  if (facts.kind == TypeKind::kVoid || !may_be_changed(*info_, instance.concrete, instance.entry))
-    return false;
-  // Where the caller has said where it goes, it need not be said again.
-  if (passed_parameters(instance.concrete).has_hidden_result) return true;
-  return result_uses_.is_never_read(instance.concrete, instance.entry);
-}
-
 Result<std::unique_ptr<SourceProbes>> SourceProbes::open(const std::string& path) {
   PB_ASSIGN(std::unique_ptr<DebugInfo> info, DebugInfo::open(path));
   return std::unique_ptr<SourceProbes>(new SourceProbes(std::move(info)));
@@ -832,6 +822,13 @@ class NamesOfInstances {
   bool has_unified() const {
     return std::any_of(symbols_.begin(), symbols_.end(), is_unified_structor);
   }
+  // A name means clones where nothing else has it: f, but no f.constprop.0 beside it.
+  bool has_clones_beside() const {
+    const auto nr_clones =
+        std::count_if(symbols_.begin(), symbols_.end(),
+                      [](const std::string& symbol) { return !clone_suffix(symbol).empty(); });
+    return nr_clones > 0 && size_t(nr_clones) < symbols_.size();
+  }
   // Local functions that nothing but their files tells apart.
   bool has_namesakes() const {
     for (size_t i = 0; i < found_.size(); i++)
@@ -906,7 +903,7 @@ std::string places_of_copies(const std::vector<FunctionInstance>& copies) {
 
 bool SourceProbes::have_one_result(const std::vector<FunctionInstance>& functions) {
   const auto text_of_result = [this](const FunctionInstance& one) -> std::string {
-    if (has_lost_result(one)) return "?";
+    if (result_uses_.is_lost(one.concrete, one.entry)) return "?";
     const std::string word = result_word(one);
     if (!word.empty()) return word;
     const std::optional<WholeResult> whole = result_of(one);
@@ -960,14 +957,14 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const bool are_alike =
       std::all_of(lists.begin(), lists.end(), [&](const auto& list) { return list == lists[0]; });
   const bool is_one =
-      are_alike && !instances.has_unified() &&
+      are_alike && !instances.has_unified() && !instances.has_clones_beside() &&
       (found.size() > kMostNamesakes || (!instances.has_namesakes() && have_one_result(found)));
   for (size_t i = 0; i < (is_one ? 1 : lists.size()); i++) {
     const std::string name = is_one ? std::string(function) : instances.of(i);
     std::string line = name + "(" + lists[i] + ")";
     if (std::find(result.lines.begin(), result.lines.end(), line) != result.lines.end()) continue;
     result.lines.push_back(std::move(line));
-    const bool is_lost = has_lost_result(found[i]);
+    const bool is_lost = result_uses_.is_lost(found[i].concrete, found[i].entry);
     result.results.push_back(is_lost ? "" : result_word(found[i]));
     std::optional<WholeResult> whole;
     if (has_objects && !is_lost && result.results.back().empty()) whole = result_of(found[i]);

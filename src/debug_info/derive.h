@@ -92,7 +92,6 @@ class SourceProbes {
   };
   using Arguments = std::vector<FetchArgument>;
   explicit SourceProbes(std::unique_ptr<DebugInfo> info);
-  bool has_lost_result(const FunctionInstance& instance);
   // Whether one description of the result is right for all of them.
   bool have_one_result(const std::vector<FunctionInstance>& functions);
   Result<std::vector<Site>> sites_of(const ProbeRequest& request);

@@ -37,6 +37,8 @@ std::string text_of(Dwarf_Die die, unsigned attribute) {
   return text ? text : "";
 }
 
+bool is_unit_of_llvm(Dwarf_Die unit) { return !text_of(unit, DW_AT_producer).starts_with("GNU "); }
+
 std::optional<Dwarf_Die> reference_of(Dwarf_Die die, unsigned attribute) {
   Dwarf_Attribute found;
   Dwarf_Die other;

@@ -33,6 +33,8 @@ std::string declaration_file(Dwarf_Die die);
 // Of an inlined copy: the file that the call stands in.
 std::string call_file(Dwarf_Die die);
 bool same_entry(Dwarf_Die a, Dwarf_Die b);
+// Whether clang, rustc or their like made it, and not gcc.
+bool is_unit_of_llvm(Dwarf_Die unit);
 
 // Lowest address at which the entry's code is entered; nothing for one without code.
 std::optional<uint64_t> entry_of(Dwarf_Die die);

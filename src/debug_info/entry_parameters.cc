@@ -159,8 +159,7 @@ bool are_members_said(const Where& where, std::optional<Dwarf_Die> type, uint64_
 
 bool is_of_llvm(Dwarf_Die function) {
   Dwarf_Die unit;
-  return ::dwarf_diecu(&function, &unit, nullptr, nullptr) &&
-         text_of(unit, DW_AT_producer).find("GNU ") != 0;
+  return ::dwarf_diecu(&function, &unit, nullptr, nullptr) && is_unit_of_llvm(unit);
 }
 
 // What the places of a function's variables are counted from.
@@ -394,6 +393,7 @@ class Judge {
   bool all_agree(const PassedParameters& assigned) const;
   bool is_clone() const;
   bool has_known_callers() const;
+  bool may_be_unset(const Said& said) const;
   void judge_later(const PassedParameters& all);
   void mark_removed(PassedParameters* passed) const;
   void take_said(PassedParameters* passed) const;
@@ -409,9 +409,13 @@ class Judge {
   std::vector<ArgumentStore> stores_;
 };
 
+// Of a promoted parameter it is said where the function has put what it makes of it.
 bool Judge::all_agree(const PassedParameters& assigned) const {
-  for (size_t i = 0; i < said_.size(); i++)
-    if (is_passed(said_[i]) && !agrees(said_[i], assigned.parameters[i])) return false;
+  for (size_t i = 0; i < said_.size(); i++) {
+    const PassedParameter& parameter = assigned.parameters[i];
+    const bool is_converted = parameter.is_promoted && !has_known_callers();
+    if (is_passed(said_[i]) && !is_converted && !agrees(said_[i], parameter)) return false;
+  }
   return true;
 }
 
@@ -500,6 +504,13 @@ bool Judge::take_stored(const PassedParameter& parameter, Said* said) const {
   return true;
 }
 
+// Whether a caller may have left out what the later place does not have. LLVM's do so also where
+// the function itself is as its source says.
+bool Judge::may_be_unset(const Said& said) const {
+  const bool is_whole = is_passed(said) && !(said.kind == Said::Kind::kSplit && said.has_constant);
+  return !is_whole && is_of_llvm(function_) && CallSites::of(info_).may_be_known(function_, entry_);
+}
+
 // Of some parameters the first bytes say nothing and later ones do. They are passed, as the
 // convention has it, where the function is as its source says; but a compiler that has changed it
 // may have put in a constant only there.
@@ -511,7 +522,7 @@ void Judge::judge_later(const PassedParameters& all) {
     Said& said = said_[i];
     if (!said.is_later) continue;
     const bool is_same = said.kind == Said::Kind::kRegisters && agrees(said, all.parameters[i]);
-    const bool is_certain = !has_known_callers() || (is_same && !is_changed);
+    const bool is_certain = has_known_callers() ? is_same && !is_changed : !may_be_unset(said);
     said.kind = is_certain ? Said::Kind::kInFrame : Said::Kind::kNothing;
   }
 }

@@ -36,6 +36,7 @@ TEST(EntryParameters, WhatAnOptimizerTakesAway) {
       {"removed_clang", "unread", "unread(s32 a, x64 dead=?, s32 b)\n"},
       {"removed_clang", "reals",
        "reals(x64 dead=?, double factor=\\2.5, x64 dead_too=?, double x)\n"},
+      {"removed_clang", "kandr_real", "kandr_real(double NULL, x64 dead=?, double value)\n"},
       {"removed_clang", "behind",
        "behind(x64 dead=?, struct {s64 a, s64 b, s64 c} big, s64 last)\n"},
       // Nobody reads pair.a, and no caller need pass it.
@@ -62,6 +63,7 @@ TEST(EntryParameters, WhatNobodyReadsIsNotShown) {
       {"unread_clang", "big_unread", "big_unread(x64 b=?, s64 last)\n"},
       {"unread_clang", "big_read", "big_read(struct {s64 a, s64 b, s64 c} b)\n"},
       {"unread_clang", "word", "word(NULL, struct {s64 c} m, x64 m_a=?, x64 m_b=?, s32 n)\n"},
+      {"unread_clang", "second_word", "second_word(NULL, NULL, x64 h=?, double x)\n"},
       {"unread_clang", "wide", "wide(double x=\\2.5, s64 n=\\7, s64 y)\n"},
   };
   for (const Row& row : kRows)
@@ -114,6 +116,25 @@ TEST(EntryParameters, EachConstructorHasItsOwn) {
     EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
     EXPECT_EQ(lines.find("__in_chrg"), lines.npos) << lines;
   }
+}
+
+// A clone of one beside the other one: a line for both would mean only one of them.
+TEST(EntryParameters, ClonesBesideAFunctionHaveTheirOwn) {
+  const std::string lines = lines_of("bases_5", "part::part");
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2) << lines;
+}
+
+TEST(EntryParameters, AResultThatNobodyReadsIsNotShown) {
+  const std::string path = test::object_path("unread_clang");
+  if (!test::has_object("unread_clang")) GTEST_SKIP() << "no clang";
+  Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(path);
+  ASSERT_TRUE(probes.ok());
+  const auto result_of = [&](const char* function) {
+    Result<FunctionEventLines> made = (*probes)->function_events(function);
+    return made.ok() ? made->results.at(0) : made.error().message();
+  };
+  EXPECT_EQ(result_of("known"), "");
+  EXPECT_EQ(result_of("handed_up"), "float");
 }
 
 }  // namespace

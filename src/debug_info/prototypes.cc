@@ -75,7 +75,7 @@ Result<std::unique_ptr<FunctionPrototypes>> FunctionPrototypes::open(const std::
 }
 
 FunctionPrototypes::FunctionPrototypes(std::unique_ptr<DebugInfo> info)
-    : info_(std::move(info)), index_(*info_) {
+    : info_(std::move(info)), index_(*info_), result_uses_(*info_, index_) {
   for (const Dwarf_Die& die : index_.all()) {
     units_.push_back({die});
     add_ranges(units_.size() - 1);
@@ -123,7 +123,8 @@ std::optional<CallArguments> FunctionPrototypes::at(uint64_t address) {
   auto found = functions_.find(address);
   if (found == functions_.end()) return std::nullopt;
   CallArguments arguments;
-  const bool has_result = is_result_word(facts_of(type_of(found->second)));
+  const bool has_result = is_result_word(facts_of(type_of(found->second))) &&
+                          !result_uses_.is_lost(found->second, address);
   arguments.result = has_result ? ResultWord::kResult : ResultWord::kNone;
   for (const PassedParameter& parameter :
        entry_parameters(*info_, found->second, address).parameters) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "debug_info/debug_info.h"
+#include "debug_info/result_use.h"
 #include "debug_info/unit_index.h"
 #include "event/call_arguments.h"
 
@@ -42,6 +43,7 @@ class FunctionPrototypes {
 
   std::unique_ptr<DebugInfo> info_;
   UnitIndex index_;
+  ResultUses result_uses_;
   std::vector<Unit> units_;
   std::vector<Range> ranges_;                          // sorted
   std::unordered_map<uint64_t, Dwarf_Die> functions_;  // of the units read, by first byte

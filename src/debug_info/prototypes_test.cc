@@ -93,6 +93,22 @@ TEST_P(Prototypes, OfFunctionsByTheirAddress) {
   EXPECT_FALSE((*prototypes)->at(UINT64_MAX));
 }
 
+// LLVM takes away a result that all callers know without the function.
+TEST(PrototypesOfOptimizedFunctions, HaveNoResultThatNobodyReads) {
+  if (!test::has_object("unread_clang")) GTEST_SKIP() << "no clang";
+  const std::string path = test::object_path("unread_clang");
+  const auto info = test::open_info(path);
+  auto prototypes = FunctionPrototypes::open(path, "");
+  ASSERT_TRUE(info && prototypes.ok());
+  const auto result_of = [&](const char* function) {
+    const auto entry = entry_of(test::die_named(*info, function));
+    const std::optional<CallArguments> arguments = (*prototypes)->at(entry.value_or(0));
+    return arguments ? arguments->result : ResultWord::kUnknown;
+  };
+  EXPECT_EQ(result_of("known_number"), ResultWord::kNone);
+  EXPECT_EQ(result_of("number"), ResultWord::kResult);
+}
+
 TEST(PrototypesOfAnotherFile, AreRefused) {
   const std::string path = test::object_path("passing_5");
   auto prototypes = FunctionPrototypes::open(path, "0123456789abcdef");

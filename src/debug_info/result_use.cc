@@ -33,6 +33,14 @@ std::vector<ResultRegister> result_registers(Dwarf_Die function) {
   return registers;
 }
 
+// Whether a function leaves anything there for who called it.
+bool is_returned_in(Dwarf_Die function, ResultRegister result) {
+  if (facts_of(type_of(function)).kind == TypeKind::kVoid) return false;
+  if (passed_class(type_of(function)).in_memory) return result == ResultRegister::kRax;
+  const std::vector<ResultRegister> registers = result_registers(function);
+  return std::find(registers.begin(), registers.end(), result) != registers.end();
+}
+
 // The function whose code has the address.
 std::optional<Dwarf_Die> subprogram_with(Dwarf_Die scope, uint64_t address, int depth) {
   constexpr int kMostScopes = 16;
@@ -59,14 +67,14 @@ std::optional<Dwarf_Die> ResultUses::function_at(uint64_t address) {
 }
 
 // What a function returns itself, its callers read.
-bool ResultUses::is_read_by_caller_of(uint64_t address, int depth) {
+bool ResultUses::is_read_by_caller_of(uint64_t address, ResultRegister result, int depth) {
   if (depth == kAsArgument) return false;  // it was none
   const std::optional<Dwarf_Die> function = function_at(address);
   if (!function || depth >= kMostCallers || ++nr_asked_ > kMostAsked) return true;
-  if (facts_of(type_of(*function)).kind == TypeKind::kVoid) return false;
+  if (!is_returned_in(*function, result)) return false;
   const std::optional<uint64_t> entry = entry_of(*function);
   return !entry || !may_be_changed(info_, *function, *entry) ||
-         !is_never_read(*function, *entry, depth + 1);
+         !is_never_read(*function, *entry, result, depth + 1);
 }
 
 // All ways that go on from there.
@@ -77,7 +85,7 @@ bool ResultUses::is_read_from(uint64_t address, ResultRegister result, int depth
     Insn insn;
     if (!decode_insn(bytes, code.size(), address, &insn)) return true;
     const RegisterUse use = use_of_result(bytes, code.size(), result);
-    if (insn.kind == InsnKind::kReturn) return is_read_by_caller_of(address, depth);
+    if (insn.kind == InsnKind::kReturn) return is_read_by_caller_of(address, result, depth);
     if (use == RegisterUse::kRead) return true;
     // Another register than rax may be an argument of the next call.
     const bool is_never_passed = result == ResultRegister::kRax || result == ResultRegister::kSt0;
@@ -118,15 +126,22 @@ bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, ResultRegiste
   const bool is_handed_on =
       jumps != sites->jumps.end() &&
       std::any_of(jumps->second.begin(), jumps->second.end(),
-                  [&](uint64_t from) { return is_read_by_caller_of(from, depth); });
+                  [&](uint64_t from) { return is_read_by_caller_of(from, result, depth); });
   return !is_read && !is_handed_on;
 }
 
-bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, int depth) {
+bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry) {
+  nr_asked_ = 0;
   const std::vector<ResultRegister> registers = result_registers(function);
-  return std::any_of(registers.begin(), registers.end(), [&](ResultRegister one) {
-    return is_never_read(function, entry, one, depth);
-  });
+  return std::any_of(registers.begin(), registers.end(),
+                     [&](ResultRegister one) { return is_never_read(function, entry, one, 0); });
+}
+
+bool ResultUses::is_lost(Dwarf_Die function, uint64_t entry) {
+  const TypeFacts facts = facts_of(type_of(function));
+  if (facts.kind == TypeKind::kVoid || !may_be_changed(info_, function, entry)) return false;
+  // Where the caller has said where it goes, it need not be said again.
+  return passed_parameters(function).has_hidden_result || is_never_read(function, entry);
 }
 
 }  // namespace patchbay

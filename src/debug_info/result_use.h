@@ -22,24 +22,22 @@ namespace patchbay {
 class ResultUses {
  public:
   ResultUses(DebugInfo& info, const UnitIndex& index) : info_(info), index_(index) {}
-  // Whether direct calls of `entry` are known, and none of them reads one of the words of its
-  // result before that is written again.
-  bool is_never_read(Dwarf_Die function, uint64_t entry) {
-    nr_asked_ = 0;
-    return is_never_read(function, entry, 0);
-  }
+  // Whether what the function returns may not be there when it returns.
+  bool is_lost(Dwarf_Die function, uint64_t entry);
 
  private:
-  bool is_never_read(Dwarf_Die function, uint64_t entry, int depth);
+  // Whether direct calls of `entry` are known, and none of them reads one of the words of its
+  // result before that is written again.
+  bool is_never_read(Dwarf_Die function, uint64_t entry);
   bool is_never_read(Dwarf_Die function, uint64_t entry, ResultRegister result, int depth);
   bool is_read_from(uint64_t address, ResultRegister result, int depth, int* budget);
-  bool is_read_by_caller_of(uint64_t address, int depth);
+  bool is_read_by_caller_of(uint64_t address, ResultRegister result, int depth);
 
   std::optional<Dwarf_Die> function_at(uint64_t address);
 
   DebugInfo& info_;
   const UnitIndex& index_;
-  int nr_asked_ = 0;  // of callers, for one answer
+  int nr_asked_ = 0;                                                  // of callers, for one answer
   std::unordered_map<uint64_t, std::optional<Dwarf_Die>> functions_;  // by their symbols' addresses
 };
 

@@ -43,9 +43,16 @@ float c;
   sink = b;
   return a + (int)c;
 }
+__attribute__((noinline)) void kandr_real(dead, value)
+float dead;
+float value;
+{
+  sink = (int)value;
+}
 int use(int n, const char* text) {
   struct pair pair = {n, 2};
   struct big big = {1, n, n};
+  kandr_real((float)n, (float)n + 1);
   return scale("m", 7, n + 4) + unread(n, 99, n + 40) + (int)reals(n, 2.5, n, n) +
          (int)behind(n, big, n) + stays(n, pair, text) + kandr(n, 'c', 1.5f);
 }

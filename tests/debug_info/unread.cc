@@ -12,6 +12,12 @@ struct mixed {
   char b;
   long c;
 };
+struct halves {
+  char a;
+  int b;
+  float c;
+  unsigned d;
+};
 volatile long sink;
 #define LOCAL __attribute__((noinline, visibility("hidden")))
 
@@ -28,6 +34,40 @@ static __attribute__((noinline)) long wide(long double x, __int128 n, long y) {
   sink = long(x) + long(n);
   return y;
 }
+static __attribute__((noinline)) float known(long n) {
+  sink = n;
+  return 862.75f;
+}
+static __attribute__((noinline)) float handed_up(long n) {
+  sink = n;
+  return float(n) * 2.5f;
+}
+static __attribute__((noinline)) long known_number(long n) {
+  sink = n;
+  return 862;
+}
+static __attribute__((noinline)) long number(long n) {
+  sink = n;
+  return n + 2;
+}
+// What it returns stands in another register.
+int returns_a_number(long n) {
+  sink = long(known(n));
+  known(n + 1);
+  return 0;
+}
+float returns_a_real(long n) {
+  sink = known_number(n) + number(n);
+  return handed_up(n + 1);
+}
+
+// Others may call it. Here it is known what it does not read.
+__attribute__((noinline)) void second_word(halves h, double x) {
+  sink = long(h.c);
+  sink = long(x);
+  sink = h.d;
+}
+
 // Nobody here calls it: whoever does stores all.
 __attribute__((noinline)) void from_outside(const two& p) { sink = p.a; }
 
@@ -38,5 +78,6 @@ void use(long n) {
   big_unread({n, n, n}, n);
   big_read({n, n, n});
   word({int(n), 'c', n}, int(n));
+  second_word({'c', int(n), float(n), unsigned(n)}, double(n));
   sink = wide(2.5L, 7, n) + wide(2.5L, 7, n + 1);
 }

@@ -218,7 +218,8 @@ class Maker:
         if type_ in REFERENCES:
             plain = 'const char *' if type_ == TEXT else type_.split()[1]
             lines.append(f'static {plain} volatile v{self.sources} = {literal(value)};')
-            return f'std::string(v{self.sources})' if type_ == TEXT else f'({plain})v{self.sources}'
+            name = f'v{self.sources}'
+            return f'std::string{{{name}}}' if type_ == TEXT else f'({plain}){name}'
         lines.append(f'static {type_} volatile v{self.sources} = {literal(value)};')
         return f'v{self.sources}'
 
