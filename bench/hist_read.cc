@@ -7,6 +7,7 @@
 
 #include "base/possible_cpus.h"
 #include "hist/hist_table_hot.h"
+#include "hist/image/hist_image_of.h"
 #include "hist/text/hist_text.h"
 #include "hist/text/hist_text_testing.h"
 
@@ -43,7 +44,7 @@ void read(benchmark::State& state, const HistData& hist, uint64_t bytes_at_least
   uint64_t bytes = 0;
   for (auto _ : state) {
     auto contents = contents_of_table(hist);
-    bytes = hist_text(hist, "hist:bench", *contents, {}).size();
+    bytes = hist_text(hist_image_of(hist, "hist:bench", *contents, {})).size();
   }
   if (bytes < bytes_at_least) state.SkipWithError("the table is not full");
   state.counters["bytes"] = double(bytes);

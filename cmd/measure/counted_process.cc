@@ -11,7 +11,6 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
-#include "cmd/measure/hist_columns.h"
 #include "cmd/measure/looks.h"
 #include "cmd/target/event_definition.h"
 #include "cmd/target/nothing_recorded.h"
@@ -25,28 +24,18 @@ namespace {
 
 constexpr uint64_t kBufferKb = 64;  // of a program that only counts
 
-constexpr char kNoHits[] = "\n    Hits: 0\n";
-constexpr char kHead[] = "# event histogram\n#\n# trigger info: ";
-
 // "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// What a program has left of events/SYSTEM/EVENT/hist (the agent's last_hists.cc).
-std::string kept_text(const std::string& directory, const std::string& instance,
-                      const std::string& event) {
+// What a program has left of events/SYSTEM/EVENT/hist_image (the agent's last_hists.cc).
+std::string kept_bytes(const std::string& directory, const std::string& instance,
+                       const std::string& event) {
   std::string name = event.substr(event.find('/') + 1);
   name[name.find('/')] = ':';
   const std::string own =
       instance.substr(instance.find('/') == instance.npos ? 0 : instance.find('/') + 1);
   Result<std::string> text = read_in_root(directory, "/hist/" + own + name, kMostForeignText);
   return text.ok() ? *text : "";
-}
-
-// "n: text", "n: 4 bytes, signed".
-std::string type_text(const EventField& field) {
-  if (is_text_field(field)) return field.name + ": text";
-  return field.name + ": " + std::to_string(field.size) + " bytes, " +
-         (field.is_signed ? "signed" : "unsigned");
 }
 
 // The newest histogram of a trigger file, without " [active]".
@@ -59,11 +48,12 @@ std::string last_listing(const std::string& triggers) {
 
 }  // namespace
 
-std::string hist_of_file(const std::string& text, const std::string& listing) {
-  const size_t start = text.find(kHead + listing + " [");
-  if (start == text.npos) return "";
-  const size_t next = text.find(std::string("\n\n\n") + kHead, start);
-  return text.substr(start, next == text.npos ? next : next + 1 - start);
+HistImagePtr hist_of_file(std::string_view untrusted, const std::string& listing) {
+  Result<std::vector<HistImage>> images = parse_hist_images(untrusted);
+  if (!images.ok()) return nullptr;
+  for (HistImage& image : *images)
+    if (image.definition == listing) return std::make_shared<const HistImage>(std::move(image));
+  return nullptr;
 }
 
 // --- its beginning
@@ -153,63 +143,36 @@ Status CountedProcess::apply(const HistPlan& plan, bool verbose) {
     listings_.push_back(of_event.front());
     of_event.erase(of_event.begin());
   }
-  texts_.resize(plan_.histograms.size());
-  for (const std::string& event : plan_.histograms) note_shape(event);
+  images_.resize(plan_.histograms.size());
+  empty_images_.resize(plan_.histograms.size());
+  PB_TRY(read_images(&empty_images_));
+  for (HistImagePtr& image : empty_images_) {
+    if (!image) return user_error(EBADMSG, "The tables of the process cannot be read.");
+    HistImage columns = *image;
+    columns.rows.clear();
+    image = std::make_shared<const HistImage>(std::move(columns));
+  }
   if (uses_) uses_->ready();
-  return {};
-}
-
-// Of the histogram that is next in shapes_.
-void CountedProcess::note_shape(const std::string& event) {
-  HistSumShape& shape = shapes_.emplace_back();
-  std::string& types = types_.emplace_back();
-  const std::string& listing = listings_[shapes_.size() - 1];
-  Result<std::string> text = client().read_all(event + "/format");
-  Result<EventCall> call = text.ok() ? parse_format("", *text) : text.error();
-  if (!call.ok()) return;
-  std::vector<HistColumn> used = hist_columns(listing, "keys=");
-  for (HistColumn& value : hist_columns(listing, "vals=")) used.push_back(std::move(value));
-  for (const std::vector<EventField>* fields : {&call->common, &call->fields})
-    for (const EventField& field : *fields) {
-      if (field.is_signed) shape.signed_fields.insert(field.name);
-      const bool is_used = std::any_of(
-          used.begin(), used.end(), [&](const HistColumn& one) { return one.name == field.name; });
-      if (is_used) types += (types.empty() ? "" : ", ") + type_text(field);
-    }
-}
-
-Status CountedProcess::apply_summable(HistPlan plan, bool verbose) {
-  std::map<std::string, std::vector<std::string>> asked;
-  for (HistPlan::Write& write : plan.writes) {
-    const std::string event = directory_of(write.path);
-    if (std::find(plan.histograms.begin(), plan.histograms.end(), event) == plan.histograms.end())
-      continue;
-    asked[event].push_back(write.text);
-    PB_ASSIGN(write.text, summable_definition(write.text));
-  }
-  PB_TRY(apply(plan, verbose));
-  for (size_t i = 0; i < plan.histograms.size(); i++) {
-    std::vector<std::string>& of_event = asked[plan.histograms[i]];
-    shapes_[i].definition = of_event.front();
-    of_event.erase(of_event.begin());
-  }
   return {};
 }
 
 // --- its counts
 
 // A file with several histograms is read once, so that they are of one time.
-Status CountedProcess::look() {
+Status CountedProcess::read_images(std::vector<HistImagePtr>* images) {
   std::map<std::string, std::string> files;
   for (const std::string& event : plan_.histograms) {
     if (files.contains(event)) continue;
-    PB_ASSIGN(std::string text, client().read_all(placed(event) + "/hist", serve::kMostTable));
-    files[event] = std::move(text);
+    PB_ASSIGN(files[event], client().read_all(placed(event) + "/hist_image", kMostImage));
   }
-  for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    std::string own = hist_of_file(files[plan_.histograms[i]], listings_[i]);
-    if (!own.empty()) texts_[i] = std::move(own);
-  }
+  for (size_t i = 0; i < plan_.histograms.size(); i++)
+    if (HistImagePtr own = hist_of_file(files[plan_.histograms[i]], listings_[i]))
+      (*images)[i] = std::move(own);
+  return {};
+}
+
+Status CountedProcess::look() {
+  PB_TRY(read_images(&images_));
   looked_ms_ = monotonic_ms();
   return {};
 }
@@ -224,10 +187,10 @@ std::string CountedProcess::look_last() {
   }
   bool missing = false;
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    std::string kept = kept_text(program_.directory, instance_, plan_.histograms[i]);
-    kept = hist_of_file(kept, listings_[i]);
-    missing |= kept.empty();
-    if (!kept.empty()) texts_[i] = std::move(kept);
+    const std::string kept = kept_bytes(program_.directory, instance_, plan_.histograms[i]);
+    HistImagePtr own = hist_of_file(kept, listings_[i]);
+    missing |= !own;
+    if (own) images_[i] = std::move(own);
   }
   if (!missing) return "";
   return lost_text();
@@ -271,23 +234,28 @@ std::string CountedProcess::lost_text() {
 std::vector<EventRequest> CountedProcess::not_hit() {
   std::vector<EventRequest> events;
   for (const auto& [request, directory] : asked_) {
-    std::string text = kept_text(program_.directory, instance_, directory);
-    Result<std::string> now = text;
-    if (!program_.ended()) now = client().read_all(placed(directory) + "/hist", serve::kMostTable);
-    if (now.ok()) text = *now;
-    if (text.find(kNoHits) == text.npos) continue;
+    std::string bytes = kept_bytes(program_.directory, instance_, directory);
+    if (!program_.ended()) {
+      Result<std::string> now = client().read_all(placed(directory) + "/hist_image", kMostImage);
+      if (now.ok()) bytes = std::move(*now);
+    }
+    Result<std::vector<HistImage>> images = parse_hist_images(bytes);
+    if (!images.ok()) continue;
+    const auto empty = std::find_if(images->begin(), images->end(),
+                                    [](const HistImage& image) { return image.hits == 0; });
+    if (empty == images->end()) continue;
     events.push_back(request);
-    const size_t filter = std::min(text.find(" if "), text.find(" [active]"));
-    if (text.compare(filter, 4, " if ") == 0)
-      events.back().filter = text.substr(filter + 4, text.find(" [active]") - filter - 4);
+    const size_t filter = empty->definition.find(" if ");
+    if (filter != empty->definition.npos)
+      events.back().filter = empty->definition.substr(filter + 4);
   }
   return events;
 }
 
 std::vector<std::string> CountedProcess::why_nothing() {
   if (has_left_) return {};
-  for (const std::string& text : texts_)
-    if (text.find(kNoHits) == text.npos) return {};
+  for (const HistImagePtr& image : images_)
+    if (!image || image->hits > 0) return {};
   auto buffer = BufferFile::open(program_.directory + "/" + serve::kBufferName, false);
   if (!buffer.ok()) return {};
   Result<RecordedMeta> meta = read_recorded_meta(**buffer);

@@ -4,15 +4,17 @@
 //
 //   attach, or start CMD    held before main()
 //   define, apply           a mistake ends here: main() never ran
-//   look …                  the texts of the histograms
+//   look …                  the images of the histograms
 //   look_last               those of a program that has ended are in DIR/PID/hist
 //   leave                   what was written is taken back from a process that goes on; the
 //                           histograms were in an instance of this command's own
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,8 +56,6 @@ class CountedProcess {
   Result<std::string> define(const std::string& event, bool is_call = false);
   // `verbose`: prints what is written.
   Status apply(const HistPlan& plan, bool verbose);
-  // The same, with histograms that can be added up to those of other processes.
-  Status apply_summable(HistPlan plan, bool verbose);
 
   // What fails leaves all as it was.
   Status look();
@@ -72,17 +72,13 @@ class CountedProcess {
   void leave();
 
   // One for each histogram of the plan, as they were at the last look.
-  const std::vector<std::string>& texts() const { return texts_; }
-  // Leaves empty ones behind.
-  std::vector<std::string> take_texts() {
-    return std::exchange(texts_, std::vector<std::string>(texts_.size()));
+  const std::vector<HistImagePtr>& images() const { return images_; }
+  // Leaves null ones behind.
+  std::vector<HistImagePtr> take_images() {
+    return std::exchange(images_, std::vector<HistImagePtr>(images_.size()));
   }
-  // As the trigger files have them.
-  const std::vector<std::string>& listings() const { return listings_; }
-  // Of a plan that was made summable.
-  const std::vector<HistSumShape>& shapes() const { return shapes_; }
-  // Of each histogram: the types of what it counts by and sums up.
-  const std::vector<std::string>& types() const { return types_; }
+  // The same when nothing was counted yet: what their columns are.
+  const std::vector<HistImagePtr>& empty_images() const { return empty_images_; }
   // Nothing was counted in any of the tables: sentences that say why.
   std::vector<std::string> why_nothing();
 
@@ -94,7 +90,7 @@ class CountedProcess {
   Error several_events(const std::string& asked, const std::vector<std::string>& events);
   std::vector<EventRequest> not_hit();
   std::string lost_text();
-  void note_shape(const std::string& event);
+  Status read_images(std::vector<HistImagePtr>* images);
 
   WatchedProgram program_;
   int pid_ = 0;
@@ -104,14 +100,17 @@ class CountedProcess {
   std::unique_ptr<ToolUses> uses_;                           // of a process that goes on
   std::string instance_;  // where its histograms are: "instances/NAME/"; else empty
   HistPlan plan_;
-  std::vector<std::string> listings_, texts_, types_;
-  std::vector<HistSumShape> shapes_;
+  std::vector<std::string> listings_;  // as the trigger files have them
+  std::vector<HistImagePtr> images_, empty_images_;
   int64_t looked_ms_ = 0, ended_ms_ = 0;
   std::string successor_;  // the program that ours has executed; empty: none is known
   bool has_left_ = false;
 };
 
-// The histogram of a file `hist` whose listing is `listing`; empty: it is not there.
-std::string hist_of_file(const std::string& text, const std::string& listing);
+// Of the images of a file the one whose definition is `listing`; null: it is not there, or the file
+// is no such file.
+HistImagePtr hist_of_file(std::string_view untrusted, const std::string& listing);
+// What a histogram's file has at most.
+inline constexpr serve::Most kMostImage = {serve::kMostTable.bytes, SIZE_MAX};
 
 }  // namespace patchbay::cmd

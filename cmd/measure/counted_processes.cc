@@ -11,14 +11,32 @@
 #include "cmd/common/descriptors.h"
 #include "cmd/common/print_file.h"
 #include "cmd/common/side_by_side.h"
-#include "cmd/measure/hist_signs.h"
 #include "cmd/measure/looks.h"
 
 namespace patchbay::cmd {
 namespace {
 
-// "events/SYSTEM/EVENT/trigger" -> "events/SYSTEM/EVENT".
-std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+// "n: text", "n: 4 bytes, signed".
+std::string type_text(const HistColumn& column) {
+  if (column.form == HistForm::kText) return column.name + ": text";
+  return column.name + ": " + std::to_string(column.size) + " bytes, " +
+         (column.is_signed ? "signed" : "unsigned");
+}
+
+// Of what a histogram counts by and sums up.
+std::string types_text(const HistImage& image) {
+  std::vector<std::string> types;
+  for (const std::vector<HistColumn>* columns : {&image.keys, &image.values})
+    for (const HistColumn& column : *columns)
+      if (!column.is_generic) types.push_back(type_text(column));
+  return join(types, ", ");
+}
+
+std::string types_text(const std::vector<HistImagePtr>& images) {
+  std::vector<std::string> types;
+  for (const HistImagePtr& image : images) types.push_back(types_text(*image));
+  return join(types, "; ");
+}
 
 }  // namespace
 
@@ -41,6 +59,7 @@ Status CountedProcesses::begin(bool quiet) {
   PB_TRY(member->attach(target_.processes.only_pid()));
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
   PB_TRY(member->apply(plan, target_.verbose));
+  PB_TRY(compare(*member));
   members_.push_back(std::move(member));
   return {};
 }
@@ -50,7 +69,7 @@ Status CountedProcesses::add(const RunningProcess& process) {
   const int wait_ms = taken_.has_begun() ? kNewcomerWaitMs : ToolUses::kMostWaitMs;
   PB_TRY(member->attach(process.pid, wait_ms));
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
-  PB_TRY(member->apply_summable(plan, target_.verbose && members_.empty()));
+  PB_TRY(member->apply(plan, target_.verbose && members_.empty()));
   PB_TRY(compare(*member));
   members_.push_back(std::move(member));
   return {};
@@ -59,18 +78,21 @@ Status CountedProcesses::add(const RunningProcess& process) {
 // With the first one.
 Status CountedProcesses::compare(const CountedProcess& member) {
   if (!reference_) {
-    reference_ = {member.pid(), member.listings(), member.types(), member.shapes()};
+    reference_ = {member.pid(), member.empty_images()};
     return {};
   }
   const std::string whose = target_.words.empty() ? "of process " + std::to_string(reference_->pid)
                                                   : "of the program before";
-  if (reference_->listings != member.listings())
-    return user_error(EINVAL, "the table '" + member.listings().front() + "' is not that " + whose +
-                                  ", '" + reference_->listings.front() + "'");
-  if (reference_->types != member.types())
-    return user_error(EINVAL, "its fields are other ones (" + join(member.types(), "; ") +
-                                  ") than those " + whose + " (" + join(reference_->types, "; ") +
-                                  ")");
+  for (size_t i = 0; i < reference_->images.size(); i++) {
+    const HistImage &first = *reference_->images[i], &own = *member.empty_images()[i];
+    if (first.definition != own.definition)
+      return user_error(EINVAL, "the table '" + own.definition + "' is not that " + whose + ", '" +
+                                    first.definition + "'");
+    if (!same_columns(first, own))
+      return user_error(EINVAL, "its fields are other ones (" + types_text(member.empty_images()) +
+                                    ") than those " + whose + " (" +
+                                    types_text(reference_->images) + ")");
+  }
   return {};
 }
 
@@ -89,30 +111,10 @@ Status CountedProcesses::start(bool quiet) {
                                 "\n(--follow waits for it in the programs that are executed)");
 }
 
-// What cannot be added up is counted in one program alone.
 Status CountedProcesses::set_up_own(CountedProcess* member) {
   PB_ASSIGN(const HistPlan plan, prepare_(*member));
-  const bool is_first = !reference_;
-  if (is_first && target_.verbose) std::fprintf(stderr, "%s", plan.commands().c_str());
-  if (!is_summable_)
-    return user_error(EINVAL, "what the actions of a table keep is of one program");
-  const Status summable = member->apply_summable(plan, false);
-  if (!summable.ok() && !is_first) return summable;
-  if (!summable.ok()) {
-    is_summable_ = false;
-    PB_TRY(member->apply(plan, false));
-  }
-  const auto is_as_asked = [](const HistPlan::Write& write) {
-    Result<std::string> text = summable_definition(write.text);
-    return text.ok() && *text == write.text;
-  };
-  if (is_first && is_summable_)
-    is_as_asked_ =
-        std::all_of(plan.writes.begin(), plan.writes.end(), [&](const HistPlan::Write& write) {
-          const std::string event = directory_of(write.path);
-          return std::count(plan.histograms.begin(), plan.histograms.end(), event) == 0 ||
-                 is_as_asked(write);
-        });
+  if (!reference_ && target_.verbose) std::fprintf(stderr, "%s", plan.commands().c_str());
+  PB_TRY(member->apply(plan, false));
   return compare(*member);
 }
 
@@ -123,11 +125,8 @@ void CountedProcesses::end_current(const std::string& successor) {
   const std::string loss = old->end_by_exec(successor, was_looked_at);
   if (!loss.empty()) losses_.push_back("the program " + loss);
   done_.insert(old);
-  if (!is_summable_) return;
   add_to_gone(old);
-  const bool is_taken = std::all_of(old->texts().begin(), old->texts().end(),
-                                    [](const std::string& text) { return text.empty(); });
-  if (!is_taken || old == members_.front().get()) return;
+  if (old == members_.front().get()) return;
   done_.erase(old);
   std::erase_if(members_, [old](const auto& member) { return member.get() == old; });
 }
@@ -183,16 +182,9 @@ void CountedProcesses::note_last(CountedProcess* member) {
 
 // In a group many may come and end.
 void CountedProcesses::add_to_gone(CountedProcess* member) {
-  if (!reference_ || member->texts().empty()) return;
-  const std::vector<HistSumShape>& shapes = reference_->shapes;
-  gone_.resize(shapes.size());
-  std::vector<std::string> sums;
-  for (size_t i = 0; i < shapes.size(); i++) {
-    sums.push_back(hist_part_sum({gone_[i], member->texts()[i]}, shapes[i]));
-    if (sums.back().empty()) return;
-  }
-  gone_ = std::move(sums);
-  (void)member->take_texts();
+  const std::vector<HistImagePtr> images = member->take_images();
+  gone_.resize(std::max(gone_.size(), images.size()));
+  for (size_t i = 0; i < images.size(); i++) gone_[i] = hist_sum({gone_[i], images[i]});
 }
 
 // First those that count already: taking others in takes time. What fails now is looked at again.
@@ -224,35 +216,18 @@ void CountedProcesses::look_last() {
 
 Status CountedProcesses::release() { return members_.front()->release(); }
 
-namespace {
-
-std::vector<std::string> with_signs(std::vector<std::string> texts,
-                                    const std::vector<HistSumShape>& shapes) {
-  for (size_t i = 0; i < texts.size() && i < shapes.size(); i++)
-    texts[i] = with_hist_signs(texts[i], shapes[i].signed_fields);
-  return texts;
-}
-
-}  // namespace
-
-std::vector<std::string> CountedProcesses::texts(const CountedProcess* one) const {
-  if (members_.empty()) return {};
-  const CountedProcess& first = *members_.front();
-  if (!is_several() && (!child() || !is_summable_))
-    return with_signs(first.texts(), first.shapes());
-  if (!reference_) return {};
-  if (!is_several() && is_as_asked_ && members_.size() == 1 && gone_.empty())
-    return with_signs(first.texts(), first.shapes());
-  std::vector<std::string> sums;
-  for (size_t i = 0; i < reference_->shapes.size(); i++) {
-    std::vector<std::string> texts;
-    if (!one && !gone_.empty()) texts.push_back(gone_[i]);
+std::vector<HistImagePtr> CountedProcesses::images(const CountedProcess* one) const {
+  std::vector<HistImagePtr> sums;
+  const size_t count = reference_ ? reference_->images.size() : 0;
+  for (size_t i = 0; i < count; i++) {
+    std::vector<HistImagePtr> images;
+    if (!one && !gone_.empty()) images.push_back(gone_[i]);
     for (const auto& member : members_)
-      if ((!one || member.get() == one) && i < member->texts().size())
-        texts.push_back(member->texts()[i]);
-    sums.push_back(hist_sum(texts, reference_->shapes[i]));
+      if ((!one || member.get() == one) && i < member->images().size())
+        images.push_back(member->images()[i]);
+    sums.push_back(hist_sum(images));
   }
-  return with_signs(std::move(sums), reference_->shapes);
+  return sums;
 }
 
 }  // namespace patchbay::cmd

@@ -3,9 +3,9 @@
 // The processes that `patchbay hist` and its like count in: one, a program that is started, or
 // several, whose tables are added up:
 //
-//   process 12  CountedProcess ── look ──> its texts ─┐
-//   process 15  CountedProcess ── look ──> its texts ─┼─> hist_sum.h
-//   process 17  has ended:    what it left, or had ───┘
+//   process 12  CountedProcess ── look ──> its images ─┐
+//   process 15  CountedProcess ── look ──> its images ─┼─> hist_sum.h
+//   process 17  has ended:     what it left, or had ───┘
 //
 // Of control groups those that come are taken in at the next look. A process whose histograms are
 // not those of the first one, or that lacks the event, is refused.
@@ -58,9 +58,8 @@ class CountedProcesses : public ExecListener {
 
   bool is_several() const { return target_.processes.is_several(); }
   const std::vector<std::unique_ptr<CountedProcess>>& members() const { return members_; }
-  // A text for each histogram; of several what `member` (none: all) has counted, in the form that
-  // was asked for. Empty: there is nothing yet.
-  std::vector<std::string> texts(const CountedProcess* member = nullptr) const;
+  // One for each histogram; of several what `member` (none: all) has counted.
+  std::vector<HistImagePtr> images(const CountedProcess* member = nullptr) const;
   // The tables of some process are there, or were.
   bool is_counting() const { return reference_.has_value(); }
   // The program that CMD is; null: it is not counted.
@@ -84,8 +83,7 @@ class CountedProcesses : public ExecListener {
   // What the tables of all have in common.
   struct Reference {
     int pid;
-    std::vector<std::string> listings, types;
-    std::vector<HistSumShape> shapes;
+    std::vector<HistImagePtr> images;  // empty ones
   };
   Status add(const RunningProcess& process);
   Status start(bool quiet);
@@ -99,16 +97,14 @@ class CountedProcesses : public ExecListener {
   const Prepare prepare_;
   TakenProcesses taken_;  // of several
   std::vector<std::unique_ptr<CountedProcess>> members_;
-  bool shows_each_ = false;        // one can be shown alone
-  std::vector<std::string> gone_;  // the sums of those that have ended, and have no texts any more
+  bool shows_each_ = false;         // one can be shown alone
+  std::vector<HistImagePtr> gone_;  // the sums of those that have ended, and have none any more
   std::set<const CountedProcess*> done_;  // whose last counts are there
   std::vector<std::string> losses_;
   std::optional<Reference> reference_;
   // Of CMD:
   CountedProcess* current_ = nullptr;
   bool was_looked_at_ = false;             // right before it executes something
-  bool is_summable_ = true;                // else it is counted alone
-  bool is_as_asked_ = false;               // the texts of one are what was asked for
   std::unique_ptr<CountedProcess> apart_;  // what it has executed last and is not counted
   ExecutedNotes notes_{"counted", "whose calls are not counted", "nothing of what is counted"};
 };

@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
-#include "cmd/measure/hist_entries.h"
 #include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
 #include "cmd/target/follow_request.h"
+#include "hist/text/hist_text.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -123,8 +123,8 @@ int run_hist(int argc, char** argv) {
   options.target.wishes = wishes_of(std::vector<EventRequest>{{options.event, ""}});
   HistSession session("hist", options.target,
                       [&](CountedProcess& process) { return prepare(options, process); });
-  return session.run([&](const std::vector<std::string>& texts) {
-    return options.target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
+  return session.run([&](const HistImage& image) {
+    return options.target.json ? hist_json(image) : hist_text(image, HistStyle::kTerminal);
   });
 }
 

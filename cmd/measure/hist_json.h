@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// The text of a file `hist` as one JSON object on a line:
+// A histogram as one JSON object on a line.
 //
-//   { n:          3, name: sh   } hitcount:          2  size:          9      (50 columns of name)
-//   {"definition": "hist:keys=n,name:vals=hitcount,size:…",
-//    "entries": [{"keys": {"n": 3, "name": "sh"}, "values": {"hitcount": 2, "size": 9}}],
-//    "hits": 2, "nr_entries": 1, "dropped": 0}
+//   {"definition": "hist:keys=n:…", "entries": [{"keys": {"n": 3}, "values": {"hitcount": 7}}, …],
+//    "hits": 7, "nr_entries": 1, "dropped": 0}
 //
-// The text does not say what is a number. But numbers are set to the right, and texts fill at least
-// 50 columns with blanks on their right. Which digits are hexadecimal, the definition says.
+// A name with an address is {"symbol": "f", "address": 4096}, a power of two or a bucket
+// {"from": 5, "to": 8}, a stack a list of functions, the counters of a value {"sum": 9, "ranges":
+// [{"from": 4, "to": 4, "hits": 1}, …]}. What an entry's actions have kept is in "actions". A text
+// of which there was more ends in "...".
 #pragma once
 
 #include <string>
-#include <string_view>
+
+#include "hist/image/hist_image.h"
 
 namespace patchbay::cmd {
 
-// Its line end included. A text without a histogram gives one without entries.
-std::string hist_json(std::string_view untrusted_text);
+std::string hist_json(const HistImage& image);
 
 }  // namespace patchbay::cmd

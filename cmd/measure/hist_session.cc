@@ -81,13 +81,19 @@ void HistSession::watch_quietly() {
   }
 }
 
+// Nothing: there is no table yet.
+std::string HistSession::shown(const Show& show, const CountedProcess* member) const {
+  const std::vector<HistImagePtr> images = processes_.images(member);
+  if (!images.empty() && images[0]) return show(*images[0]);
+  return target_.json ? show(HistImage()) : "";
+}
+
 std::string HistSession::on_screen(const Show& show) const {
   const auto& members = processes_.members();
   const bool has_chosen = chosen_ > 0 && chosen_ <= members.size();
   const std::string keys = processes_.is_several() ? ", [ ] choose one, q ends\n" : ", q ends\n";
-  const std::vector<std::string> texts =
-      processes_.texts(has_chosen ? members[chosen_ - 1].get() : nullptr);
-  return "patchbay " + command_ + ": " + who() + keys + (texts.empty() ? "" : show(texts));
+  return "patchbay " + command_ + ": " + who() + keys +
+         shown(show, has_chosen ? members[chosen_ - 1].get() : nullptr);
 }
 
 void HistSession::watch_on_screen(const Show& show) {
@@ -125,7 +131,7 @@ std::string HistSession::several_json(const Show& show) const {
     const std::string one = "{\"pid\": " + std::to_string(member->pid()) +
                             ", \"exe\": " + json_quote(member->exe()) +
                             ", \"has_ended\": " + (member->ended() ? "true" : "false") + "}";
-    const std::string own = target_.per_process ? show(processes_.texts(member.get())) : "";
+    const std::string own = target_.per_process ? shown(show, member.get()) : "";
     head += comma + std::string(trim(joined_objects(one, own), "\n"));
     comma = ", ";
   }
@@ -135,19 +141,19 @@ std::string HistSession::several_json(const Show& show) const {
             ", \"reason\": " + json_quote(one.reason) + "}";
     comma = ", ";
   }
-  return joined_objects(head + "]}", show(processes_.texts()));
+  return joined_objects(head + "]}", shown(show));
 }
 
 std::string HistSession::result(const Show& show) const {
-  if (!processes_.is_several()) return show(processes_.texts());
+  if (!processes_.is_several()) return shown(show);
   if (target_.json) return several_json(show);
   std::string text;
   if (target_.per_process) {
     for (const auto& member : processes_.members())
-      text += "# " + process_text(*member) + "\n" + show(processes_.texts(member.get())) + "\n";
+      text += "# " + process_text(*member) + "\n" + shown(show, member.get()) + "\n";
     text += "# " + who() + "\n";
   }
-  return text + show(processes_.texts());
+  return text + shown(show);
 }
 
 Status HistSession::write_result(const std::string& text) const {
@@ -162,8 +168,8 @@ void HistSession::say(const std::vector<std::string>& sentences) const {
 // Nothing was counted in any process: why, of the first.
 std::vector<std::string> HistSession::why_nothing() const {
   if (processes_.child()) {
-    for (const std::string& text : processes_.texts())
-      if (text.find("\n    Hits: 0\n") == text.npos) return {};
+    for (const HistImagePtr& image : processes_.images())
+      if (!image || image->hits > 0) return {};
     return processes_.current() ? processes_.current()->why_nothing() : std::vector<std::string>();
   }
   std::vector<std::string> sentences;

@@ -23,9 +23,8 @@ class HistSession {
         target_(std::move(target)),
         processes_(target_, std::move(prepare)) {}
 
-  // Makes a text for the screen out of those of the plan's histograms; for --json an object on a
-  // line. Empty texts: there is nothing yet.
-  using Show = std::function<std::string(const std::vector<std::string>& texts)>;
+  // Makes a text for the screen out of the plan's first histogram; for --json an object on a line.
+  using Show = std::function<std::string(const HistImage& image)>;
   // Sets up the processes, runs until the end and prints the last of all. Returns the exit status,
   // that of CMD.
   int run(const Show& show);
@@ -37,6 +36,7 @@ class HistSession {
   void watch_quietly();
   void watch_on_screen(const Show& show);
   std::string who() const;
+  std::string shown(const Show& show, const CountedProcess* member = nullptr) const;
   std::string on_screen(const Show& show) const;
   std::string result(const Show& show) const;
   std::string several_json(const Show& show) const;

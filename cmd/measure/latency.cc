@@ -350,8 +350,8 @@ int run_latency(int argc, char** argv) {
     if (!session.is_counting()) asked = made;
     return made.plan.plan;
   });
-  return session.run([&](const std::vector<std::string>& texts) {
-    const std::vector<Distribution> found = read_latency(texts[0], asked.plan);
+  return session.run([&](const HistImage& image) {
+    const std::vector<Distribution> found = read_latency(image, asked.plan);
     if (options.target.json) return latency_json(asked.request, found);
     const LatencyRequest& request = asked.request;
     const std::string end = request.is_call() ? "return" : request.end;

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <map>
-#include <numeric>
+#include <set>
 
 #include "base/text.h"
 #include "cmd/common/commands.h"
-#include "cmd/measure/hist_entries.h"
 #include "hist/quantile_buckets.h"
 #include "hist/text/hist_values.h"
 #include "output/trace_line.h"
@@ -172,47 +170,18 @@ Result<LatencyPlan> plan_call(const EventCall& call, const By& by, LatencyPlan m
   return made;
 }
 
-// --- the texts
+// --- the distributions
 
-uint64_t number_at(std::string_view text) {
-  const size_t start = std::min(text.find_first_not_of(' '), text.size());
-  uint64_t value = 0;
-  std::from_chars(text.data() + start, text.data() + text.size(), value);
-  return value;
-}
-
-// The number behind "  NAME:", from the right: keys may contain anything.
-uint64_t value_of(std::string_view line, const std::string& name) {
-  const std::string label = " " + name + ":";
-  const size_t at = line.rfind(label);
-  return at == line.npos ? 0 : number_at(line.substr(at + label.size()));
-}
-
-std::string_view without_end_blanks(std::string_view text) {
-  const size_t end = text.find_last_not_of(' ');
-  return text.substr(0, end == text.npos ? 0 : end + 1);
-}
-
-// What stands behind "  lat.counters:".
-HistCounters counters_of(std::string_view line, const std::string& name) {
-  const std::string label = " " + name + ".counters: ";
-  const size_t at = line.rfind(label);
-  if (at == line.npos) return {};
-  line.remove_prefix(at + label.size());
-  return HistCounters::parse(line.substr(0, line.find(' '))).value_or(HistCounters());
-}
-
-void read_counters(const HistCounters& read, Distribution* one) {
-  for (const auto& [bucket, hits] : read.ranges) {
-    if (bucket < 0) continue;  // no time is below 0
-    const auto power = unsigned(std::bit_width(quantile_range(uint32_t(bucket)).low));
+void read_ranges(const HistRanges& ranges, Distribution* one) {
+  for (const auto& [range, hits] : ranges) {
+    if (range < 0) continue;  // no time is below 0
+    const auto power = unsigned(std::bit_width(quantile_range(uint32_t(range)).low));
     if (one->bars.empty() || one->bars.back().power != power) one->bars.push_back({power, 0});
     one->bars.back().hits += hits;
   }
-  const std::vector<uint64_t> counters = read.counters();
-  const uint64_t total = std::accumulate(counters.begin(), counters.end(), uint64_t{0});
+  const uint64_t total = hits_in(ranges);
   if (total == 0) return;
-  const auto quantile = [&](uint64_t per_mille) { return quantile_of(counters, total, per_mille); };
+  const auto quantile = [&](uint64_t per_mille) { return quantile_of(ranges, total, per_mille); };
   one->p50 = quantile(500);
   one->p90 = quantile(900);
   one->p99 = quantile(990);
@@ -220,70 +189,62 @@ void read_counters(const HistCounters& read, Distribution* one) {
   one->max = quantile(1000);
 }
 
-// The value of the first key: behind "NAME: ".
-// An address is "[5581…] name", "[5581…] name+0x8/0x28" or hexadecimal digits.
-std::string by_value(std::string_view key, const std::string& by, const std::string& modifier) {
-  if (by.empty() || key.size() < by.size() + 2) return "";
-  std::string_view value = without_end_blanks(key.substr(by.size() + 2));
-  const size_t start = value.find_first_not_of(' ');
+// Of a variable the name alone, at its beginning.
+std::string symbol_text(const HistName& name, bool with_offset) {
   std::string text;
-  append_escaped(&text, start == value.npos ? "" : value.substr(start));
-  const size_t name = text.find("] ");
-  if (modifier.starts_with(".sym") && text.starts_with('[') && name != text.npos)
-    text.erase(0, text.find_first_not_of(' ', name + 1));
-  if (modifier == ".sym-offset") {  // "orders_mutex+0x0/0x28"
-    text.resize(std::min(text.rfind('/'), text.size()));
-    if (text.ends_with("+0x0")) text.resize(text.size() - 4);
-  }
-  return modifier == ".hex" ? "0x" + text : text;
-}
-
-// "[404060] lock+0x0/0x28": 404060.
-std::string_view address_in(std::string_view key, const std::string& by) {
-  const size_t open = key.find('[', by.size()), close = key.find(']', std::min(open, key.size()));
-  return close == key.npos ? "" : key.substr(open + 1, close - open - 1);
+  append_escaped(&text, name.is_known ? name.name : hex_number(name.number));
+  if (name.is_known && with_offset && name.offset) text += "+" + hex_number(name.offset);
+  return text;
 }
 
 // What the distributions are called. Two variables may have one name, as `lock` of two files: these
-// have their addresses behind it. Several processes have one variable at addresses that are pages
-// apart, so only the place in its page tells two of them.
+// have their addresses behind it.
 class ByValues {
  public:
-  explicit ByValues(const LatencyPlan& plan) : by_(plan.by), modifier_(plan.modifier) {
-    for (const auto& [address, name] : plan.namesakes)
-      namesakes_[place_of(hex_number(address))] = name;
+  ByValues(const HistImage& image, const LatencyPlan& plan) : image_(image), plan_(plan) {
+    if (plan.by.empty() || image.keys.empty()) return;
+    if (image.keys[0].form != HistForm::kSymbolOffset) return;
+    for (const HistRow& row : image.rows) {
+      const auto number = uint32_t(image.parts_of(row.key)[0].number);
+      numbers_[symbol_text(image.names[number], true)].insert(number);
+    }
   }
 
-  void note(std::string_view key) {
-    if (modifier_ != ".sym-offset") return;
-    const std::string address(address_in(key, by_));
-    if (address.empty()) return;
-    std::string& first = places_[by_value(key, by_, modifier_)][place_of(address)];
-    if (first.empty() || number_less(address, first)) first = address;
-  }
-  std::string of(std::string_view key) const {
-    std::string name = by_value(key, by_, modifier_);
-    const auto found = places_.find(name);
-    if (found == places_.end() || found->second.size() < 2) return name;
-    const std::string own = place_of(std::string(address_in(key, by_)));
-    if (const auto known = namesakes_.find(own); known != namesakes_.end()) return known->second;
-    const auto place = found->second.find(own);
-    if (place == found->second.end()) return name;
-    const size_t start = std::min(place->second.find_first_not_of('0'), place->second.size());
-    return name + " (0x" + place->second.substr(start) + ")";
+  std::string of(const HistRow& row) const {
+    if (plan_.by.empty() || image_.keys.empty()) return "";
+    const HistColumn& column = image_.keys[0];
+    const HistKeyPart part = image_.parts_of(row.key)[0];
+    std::string text;
+    switch (column.form) {
+      case HistForm::kText:
+        append_escaped(&text, part.text);
+        return part.is_cut ? text + "..." : text;
+      case HistForm::kSymbol:
+        return symbol_text(image_.names[part.number], false);
+      case HistForm::kSymbolOffset:
+        return of_variable(image_.names[part.number]);
+      case HistForm::kHex:
+        return hex_number(part.number);
+      default:
+        return column.is_signed ? std::to_string(int64_t(part.number))
+                                : std::to_string(part.number);
+    }
   }
 
  private:
-  static bool number_less(const std::string& a, const std::string& b) {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-  }
-  static std::string place_of(const std::string& address) {
-    return address.substr(address.size() - std::min<size_t>(address.size(), 3));
+  std::string of_variable(const HistName& name) const {
+    const std::string text = symbol_text(name, true);
+    const auto found = numbers_.find(text);
+    if (!name.is_known || found == numbers_.end() || found->second.size() < 2) return text;
+    for (const auto& [address, namesake] : plan_.namesakes)
+      if ((address ^ name.number) % kPageSize == 0) return namesake;
+    return text + " (" + hex_number(name.number) + ")";
   }
 
-  const std::string by_, modifier_;
-  std::map<std::string, std::map<std::string, std::string>> places_;  // the first address of each
-  std::map<std::string, std::string> namesakes_;                      // by their places
+  static constexpr uint64_t kPageSize = 4096;  // addresses of several processes are pages apart
+  const HistImage& image_;
+  const LatencyPlan& plan_;
+  std::map<std::string, std::set<uint32_t>> numbers_;  // of the names that are shown so
 };
 
 // A bar has the values from its start to below its end.
@@ -332,20 +293,20 @@ Result<LatencyPlan> plan_latency(const LatencyRequest& request, EventFormats& ev
   return made;
 }
 
-std::vector<Distribution> read_latency(const std::string& text, const LatencyPlan& plan) {
+std::vector<Distribution> read_latency(const HistImage& image, const LatencyPlan& plan) {
   struct Read {
     uint64_t hits = 0, sum = 0;
-    HistCounters counters;
+    HistRanges ranges;
   };
   std::map<std::string, Read> found;  // what has one name is one
-  const auto entries = hist_entries(text);
-  ByValues names(plan);
-  for (const auto& [key, values] : entries) names.note(key);
-  for (const auto& [key, values] : entries) {
-    Read& read = found[names.of(key)];
-    read.hits += value_of(values, "hitcount");
-    read.sum += value_of(values, plan.value);
-    read.counters.add(counters_of(values, plan.value));
+  const ByValues names(image, plan);
+  for (const HistRow& row : image.rows) {
+    Read& read = found[names.of(row)];
+    read.hits += row.values[0];
+    for (size_t i = 1; i < image.values.size(); i++) {
+      if (image.values[i].form == HistForm::kNumber) read.sum += row.values[i];
+      if (image.values[i].has_ranges()) add_ranges(&read.ranges, row.ranges[i]);
+    }
   }
   std::vector<Distribution> sorted;
   for (const auto& [name, read] : found) {
@@ -353,7 +314,7 @@ std::vector<Distribution> read_latency(const std::string& text, const LatencyPla
     one.by = name;
     one.hits = read.hits;
     one.sum = read.sum;
-    read_counters(read.counters, &one);
+    read_ranges(read.ranges, &one);
   }
   if (plan.is_by_function && sorted.size() == 1) sorted[0].by.clear();
   std::stable_sort(sorted.begin(), sorted.end(),

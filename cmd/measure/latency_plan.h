@@ -37,6 +37,7 @@
 
 #include "base/result.h"
 #include "cmd/measure/hist_plan.h"
+#include "hist/image/hist_image.h"
 
 namespace patchbay::cmd {
 
@@ -72,8 +73,8 @@ struct Distribution {
   uint64_t hits = 0, sum = 0;
   uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
-// Reads the text of the histogram. Distributions with most time come first.
-std::vector<Distribution> read_latency(const std::string& text, const LatencyPlan& plan);
+// Distributions with most time come first.
+std::vector<Distribution> read_latency(const HistImage& image, const LatencyPlan& plan);
 std::string latency_text(const std::vector<Distribution>& distributions);
 // One object on a line, with nanoseconds.
 std::string latency_json(const LatencyRequest& request,

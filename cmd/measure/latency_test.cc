@@ -4,13 +4,23 @@
 
 #include <bit>
 #include <map>
+#include <numeric>
 
+#include "cmd/measure/hist_sum.h"
 #include "cmd/measure/latency_plan.h"
-#include "hist/quantile_buckets.h"
-#include "hist/text/hist_values.h"
+#include "hist/image/hist_image_testing.h"
 
 namespace patchbay::cmd {
 namespace {
+
+using patchbay::testing::add_row;
+using patchbay::testing::hist_column;
+using patchbay::testing::hist_image;
+using patchbay::testing::hostile_texts;
+using patchbay::testing::name_key;
+using patchbay::testing::number_key;
+using patchbay::testing::ranges_of;
+using patchbay::testing::text_key;
 
 EventFormats known_events(std::vector<std::string> more = {}) {
   std::vector<std::string> names = {"db:start", "db:done", "db:lat"};
@@ -94,29 +104,35 @@ LatencyPlan plan_of(const std::string& by, const std::string& modifier = "") {
   return plan;
 }
 
-// "lat.counters: sum=9,3=1,6=1" of these values.
-std::string counters_of(const std::vector<uint64_t>& values) {
-  std::vector<uint64_t> counters(kQuantileBuckets);
-  uint64_t sum = 0;
-  for (const uint64_t value : values) {
-    sum += value;
-    counters[quantile_bucket(value)]++;
-  }
-  std::string text;
-  put_hist_counters(&text, "lat", sum, counters);
-  return " lat:       " + std::to_string(sum) + " " + text;
+// Keys of this form, and the times and their ranges.
+HistImage table_of(HistForm form) {
+  return hist_image({hist_column("k", form)},
+                    {hist_column("lat"), hist_column("lat", HistForm::kCounters)});
+}
+void add_times(HistImage* image, const std::string& key, const std::vector<uint64_t>& times) {
+  const uint64_t sum = std::accumulate(times.begin(), times.end(), uint64_t{0});
+  add_row(image, key, {times.size(), sum, sum}, ranges_of(times));
+}
+void add_variable(HistImage* image, uint64_t address, uint64_t place, const char* name,
+                  const std::vector<uint64_t>& times = {8}, uint64_t offset = 0) {
+  const bool is_known = *name;
+  add_times(
+      image,
+      name_key(image, {address, offset, 40, place, name, is_known ? "db" : "", is_known, false}),
+      times);
 }
 
 uint64_t middle_of(uint64_t value) { return quantile_range(quantile_bucket(value)).middle(); }
 
-const std::string kCounters =
-    "{ sql: SELECT 1, lat: ~ 2^3                               } hitcount:          4 " +
-    counters_of({200, 800, 900, 1023}) +
-    "\n{ sql: INSERT                                             } hitcount:          2 " +
-    counters_of({1000000, 1000000}) + "\n";
+HistImage statements() {
+  HistImage image = table_of(HistForm::kText);
+  add_times(&image, text_key("SELECT 1, lat: ~ 2^3"), {200, 800, 900, 1023});
+  add_times(&image, text_key("INSERT"), {1000000, 1000000});
+  return image;
+}
 
-TEST(LatencyText, ReadsTextsWithAnythingInThem) {
-  std::vector<Distribution> all = read_latency(kCounters, plan_of("sql"));
+TEST(LatencyText, DistributionsByATextWithAnythingInIt) {
+  std::vector<Distribution> all = read_latency(statements(), plan_of("sql"));
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].by, "INSERT") << "most time first";
   EXPECT_EQ(all[1].by, "SELECT 1, lat: ~ 2^3");
@@ -129,8 +145,22 @@ TEST(LatencyText, ReadsTextsWithAnythingInThem) {
   EXPECT_EQ(all[1].bars[0].power, 8u);
 }
 
+// Each has what the program counted, and is one line.
+TEST(LatencyText, HostileTexts) {
+  HistImage image = table_of(HistForm::kText);
+  uint64_t count = 1;
+  for (const std::string& text : hostile_texts())
+    add_times(&image, text_key(text), std::vector<uint64_t>(count++, 1 << 20));
+  const std::vector<Distribution> all = read_latency(image, plan_of("s"));
+  ASSERT_EQ(all.size(), hostile_texts().size());
+  for (const Distribution& one : all) {
+    EXPECT_EQ(one.hits, --count);
+    EXPECT_EQ(one.by.find('\n'), one.by.npos);
+  }
+}
+
 TEST(LatencyText, Bars) {
-  EXPECT_EQ(latency_text(read_latency(kCounters, plan_of("sql"))),
+  EXPECT_EQ(latency_text(read_latency(statements(), plan_of("sql"))),
             "INSERT: 2 times, 2.00 ms, average 1.00 ms\n"
             "      524 us .. 1.05 ms             2 |########################################\n"
             "  p50 1.01 ms  p90 1.01 ms  p99 1.01 ms  p99.9 1.01 ms  max 1.01 ms  (within 1.6 %)\n"
@@ -143,9 +173,9 @@ TEST(LatencyText, Bars) {
 }
 
 TEST(LatencyText, WithoutAField) {
-  std::vector<Distribution> all = read_latency(
-      "{ lat*0:          0 } hitcount:          7 " + counters_of({2, 2, 2, 2, 2, 2, 2}) + "\n",
-      plan_of(""));
+  HistImage image = table_of(HistForm::kNumber);
+  add_times(&image, number_key(0), std::vector<uint64_t>(7, 2));
+  const std::vector<Distribution> all = read_latency(image, plan_of(""));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].hits, 7u);
   EXPECT_EQ(all[0].p50, 2u);
@@ -160,8 +190,9 @@ TEST(LatencyText, BarsAreOfTheCounters) {
   std::map<unsigned, uint64_t> expected;
   for (const uint64_t value : values) expected[unsigned(std::bit_width(value))]++;
   std::map<unsigned, uint64_t> found;
-  for (const Distribution& one : read_latency(
-           "{ lat*0:          0 } hitcount:         15 " + counters_of(values) + "\n", plan_of("")))
+  HistImage image = table_of(HistForm::kNumber);
+  add_times(&image, number_key(0), values);
+  for (const Distribution& one : read_latency(image, plan_of("")))
     for (const LatencyBar& bar : one.bars) found[bar.power] += bar.hits;
   EXPECT_EQ(found, expected);
 }
@@ -193,24 +224,22 @@ TEST(LatencyText, OfFunctionsOfOneName) {
   LatencyPlan plan = plan_of("__ip", ".sym-offset");
   plan.value = "duration";
   plan.is_by_function = true;
-  const auto entry = [](const char* address, const char* name, uint64_t sum) {
-    return std::string("{ __ip: [") + address + "] " + name +
-           "+0x0/0x8 } hitcount: 2  duration: " + std::to_string(sum) + "\n";
-  };
-  const auto names = [&](const std::string& text) {
+  const auto names = [&](const HistImage& image) {
     std::string all;
-    for (const Distribution& one : read_latency(text, plan))
+    for (const Distribution& one : read_latency(image, plan))
       all += (all.empty() ? "" : ",") + one.by + ":" + std::to_string(one.hits);
     return all;
   };
-  const std::string one = entry("5581000011f0", "helper", 7),
-                    other = entry("558100001230", "helper", 9);
-  EXPECT_EQ(names(one), ":2");
-  EXPECT_EQ(names(one + entry("5599000011f0", "helper", 7)), ":4");  // in another process
-  EXPECT_EQ(names(one + other), "helper (0x558100001230):2,helper (0x5581000011f0):2");
+  HistImage image = table_of(HistForm::kSymbolOffset);
+  add_variable(&image, 0x5581000011f0, 0x11f0, "helper", {7, 7});
+  EXPECT_EQ(names(image), ":2");
+  HistImage other = image;
+  add_variable(&image, 0x558100001230, 0x1230, "helper", {9, 9});
+  EXPECT_EQ(names(image), "helper (0x558100001230):2,helper (0x5581000011f0):2");
   plan.namesakes = {{0x5581000011f0, "helper@a.c"}, {0x558100001230, "helper@b.c"}};
-  EXPECT_EQ(names(one + other), "helper@b.c:2,helper@a.c:2");
-  EXPECT_EQ(names(one + entry("558100003000", "else", 9)), "else:2,helper:2");
+  EXPECT_EQ(names(image), "helper@b.c:2,helper@a.c:2");
+  add_variable(&other, 0x558100003000, 0x3000, "else", {9, 9});
+  EXPECT_EQ(names(other), "else:2,helper:2");
 }
 
 TEST(LatencyPlan, ByAnAddress) {
@@ -272,25 +301,36 @@ TEST(LatencyPlan, NamedByAnotherEvent) {
 }
 
 TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
-  auto by_of = [](const std::string& key, const char* modifier) {
-    const std::string sums = "{ p: " + key + "   } hitcount:          1 " + counters_of({8}) + "\n";
-    std::vector<Distribution> all = read_latency(sums, plan_of("p", modifier));
+  const auto by_of = [](const HistImage& image) {
+    const std::vector<Distribution> all = read_latency(image, plan_of("k"));
     return all.size() == 1 && all[0].bars.size() == 1 ? all[0].by : "not one";
   };
-  EXPECT_EQ(by_of("7ffe12", ".hex"), "0x7ffe12");
-  EXPECT_EQ(by_of("[0000558f00001139] main", ".sym"), "main");
-  EXPECT_EQ(by_of("[404060] orders_mutex+0x0/0x28", ".sym-offset"), "orders_mutex");
-  EXPECT_EQ(by_of("[404070] shop+0x10/0x28", ".sym-offset"), "shop+0x10");
-  EXPECT_EQ(by_of("[7f0010] 0x7f0010", ".sym-offset"), "0x7f0010");
-  EXPECT_EQ(by_of("select 1,\n\x1b[31m2", ""), "select 1,\\n\\x1b[31m2");
+  const auto variable = [&](HistForm form, uint64_t address, const char* name, uint64_t offset) {
+    HistImage image = table_of(form);
+    add_variable(&image, address, address, name, {8}, offset);
+    return by_of(image);
+  };
+  HistImage hex = table_of(HistForm::kHex), text = table_of(HistForm::kText),
+            number = hist_image({hist_column("k", HistForm::kNumber, true)},
+                                {hist_column("lat"), hist_column("lat", HistForm::kCounters)});
+  add_times(&hex, number_key(0x7ffe12), {8});
+  add_times(&text, text_key("select 1,\n\x1b[31m2"), {8});
+  add_times(&number, number_key(uint64_t(-3)), {8});
+  EXPECT_EQ(by_of(hex), "0x7ffe12");
+  EXPECT_EQ(by_of(text), "select 1,\\n\\x1b[31m2");
+  EXPECT_EQ(by_of(number), "-3");
+  EXPECT_EQ(variable(HistForm::kSymbol, 0x1139, "main", 0), "main");
+  EXPECT_EQ(variable(HistForm::kSymbolOffset, 0x404060, "orders_mutex", 0), "orders_mutex");
+  EXPECT_EQ(variable(HistForm::kSymbolOffset, 0x404070, "shop", 16), "shop+0x10");
+  EXPECT_EQ(variable(HistForm::kSymbolOffset, 0x7f0010, "", 0), "0x7f0010");
 }
 
 // Functions of one name, or one function of several processes, have an address each.
 TEST(LatencyText, WhatHasOneNameIsAddedUp) {
-  const std::string counters = "{ p: [1000] init   } hitcount:          1 " + counters_of({8}) +
-                               "\n{ p: [2000] init   } hitcount:          5 " +
-                               counters_of({9, 9, 1000, 1000, 1000}) + "\n";
-  const std::vector<Distribution> all = read_latency(counters, plan_of("p", ".sym"));
+  HistImage image = table_of(HistForm::kSymbol);
+  add_variable(&image, 0x1000, 0x1000, "init", {8});
+  add_variable(&image, 0x2000, 0x2000, "init", {9, 9, 1000, 1000, 1000});
+  const std::vector<Distribution> all = read_latency(image, plan_of("p", ".sym"));
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].by, "init");
   EXPECT_EQ(all[0].hits, 6u);
@@ -303,16 +343,18 @@ TEST(LatencyText, WhatHasOneNameIsAddedUp) {
   EXPECT_EQ(all[0].bars[1].power, 10u);
 }
 
-// `static pthread_mutex_t lock` of two files; another process has one of them pages away.
+// `static pthread_mutex_t lock` of two files; another process has its object pages away.
 TEST(LatencyText, VariablesOfOneNameAreTwo) {
-  std::string counters;
-  for (const char* key : {"[0000000000004040] lock+0x0/0x28", "[0000000000004080] lock+0x0/0x28",
-                          "[0000000000009080] lock+0x0/0x28", "[00000000000040c0] other+0x0/0x28",
-                          "[00000000000090c0] other+0x0/0x28"})
-    counters += "{ p: " + std::string(key) + " } hitcount:          1 " + counters_of({8}) + "\n";
-  const std::vector<Distribution> all = read_latency(counters, plan_of("p", ".sym-offset"));
+  HistImage a = table_of(HistForm::kSymbolOffset), b = a;
+  add_variable(&a, 0x4040, 0x40, "lock");
+  add_variable(&a, 0x4080, 0x80, "lock");
+  add_variable(&a, 0x40c0, 0xc0, "other");
+  add_variable(&b, 0x9080, 0x80, "lock");
+  add_variable(&b, 0x90c0, 0xc0, "other");
+  const auto shared = [](const HistImage& image) { return std::make_shared<HistImage>(image); };
   std::map<std::string, uint64_t> hits;
-  for (const Distribution& one : all) {
+  for (const Distribution& one :
+       read_latency(*hist_sum({shared(a), shared(b)}), plan_of("p", ".sym-offset"))) {
     hits[one.by] = one.hits;
     ASSERT_EQ(one.bars.size(), 1u);
     EXPECT_EQ(one.bars[0].hits, one.hits);

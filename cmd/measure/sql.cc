@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/tracefs_command.h"
-#include "cmd/measure/hist_entries.h"
 #include "cmd/measure/hist_json.h"
 #include "cmd/measure/hist_session.h"
 #include "cmd/measure/sql_build.h"
@@ -24,6 +23,7 @@
 #include "cmd/target/event_definition.h"
 #include "cmd/target/follow_request.h"
 #include "cmd/target/tool_uses.h"
+#include "hist/text/hist_text.h"
 #include "ship/clickhouse_sink.h"
 
 namespace patchbay::cmd {
@@ -289,8 +289,8 @@ int run_histogram(const SqlOptions& options, const SqlQuery& query) {
     PB_ASSIGN(EventFormats events, EventFormats::of_process(process.client()));
     return make_plan(options, query, events);
   });
-  return session.run([&](const std::vector<std::string>& texts) {
-    return target.json ? hist_json(texts[0]) : printable_hist(texts[0]);
+  return session.run([&](const HistImage& image) {
+    return target.json ? hist_json(image) : hist_text(image, HistStyle::kTerminal);
   });
 }
 

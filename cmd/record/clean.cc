@@ -33,7 +33,7 @@ const char* reason(Leftover::Kind kind) {
     case Leftover::Kind::kUnsaved:
       return "patchbay recover makes a trace.dat of it";
     case Leftover::Kind::kTexts:
-      return "its histograms or profile are texts in it (hist/, trace_stat) that no trace.dat has";
+      return "its histograms or profile are in it (hist/, trace_stat), and in no trace.dat";
     case Leftover::Kind::kInUse:
       return "a process still records in it";
   }

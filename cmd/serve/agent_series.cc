@@ -11,7 +11,6 @@
 #include "cmd/measure/top_table.h"
 #include "ring_buffer/buffer_file.h"
 #include "serve/directory.h"
-#include "trace_dat/metadata.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -65,24 +64,13 @@ Result<std::vector<std::string>> AgentSeries::list(const std::string& path) {
   return ask<std::vector<std::string>>([&] { return client_->list(path); });
 }
 
-std::vector<std::string> AgentSeries::signed_fields_of(const HistPlace& place) {
-  std::vector<std::string> names;
-  const Result<std::string> text = read("events/" + place.system + "/" + place.event + "/format");
-  if (!text.ok()) return names;
-  Result<EventCall> call = parse_format("", text.value());
-  if (!call.ok()) return names;
-  for (const std::vector<EventField>* fields : {&call->common, &call->fields})
-    for (const EventField& field : *fields)
-      if (field.is_signed) names.push_back(field.name);
-  return names;
-}
-
 void AgentSeries::join(std::unique_ptr<serve::Client> client) {
   const std::lock_guard guard(lock_);
   client_ = std::move(client);
   answers_ = true;
   searched_ms_ = 0;
-  for (Histogram& one : histograms_) one.series->restart();
+  for (Histogram& one : histograms_)
+    if (one.series) one.series->restart();
 }
 
 void AgentSeries::leave() {
@@ -92,8 +80,7 @@ void AgentSeries::leave() {
     const std::string own = one.place.instance.empty() ? "" : one.place.instance + "/";
     const Result<std::string> kept = read_in_root(
         directory_, "/hist/" + own + one.place.system + ":" + one.place.event, kMostText);
-    const std::string text = kept.ok() ? hist_of_file(kept.value(), one.place.definition) : "";
-    if (!text.empty()) one.series->look(text);
+    if (kept.ok()) take(&one, hist_of_file(kept.value(), one.place.definition));
   }
   for (const std::string& instance : instances_) look_at_buffer(instance);
 }
@@ -108,9 +95,14 @@ void AgentSeries::add_histogram(HistPlace place, size_t most_keys) {
       return;
     }
   if (histograms_.size() >= kMostHistograms) return;
-  place.signed_fields = signed_fields_of(place);
-  auto series = std::make_unique<HistSeries>(place, labels_, most_keys);
-  histograms_.push_back({std::move(place), std::move(series), true});
+  histograms_.push_back({std::move(place), most_keys, nullptr, true});
+}
+
+void AgentSeries::take(Histogram* one, const HistImagePtr& image) {
+  if (!image) return;
+  if (!one->series)
+    one->series = std::make_unique<HistSeries>(one->place, labels_, one->most_keys, *image);
+  one->series->look(*image);
 }
 
 // "sched:sched_waking              hist:keys=pid:vals=hitcount:… [active]".
@@ -129,12 +121,10 @@ Status AgentSeries::search_instance(const std::string& instance, const SeriesBou
     const size_t most = *nr_series >= bounds.most_series
                             ? 0
                             : std::min(bounds.most_keys, bounds.most_series - *nr_series);
-    add_histogram({instance,
-                   std::string(name.substr(0, colon)),
-                   std::string(name.substr(colon + 1)),
-                   std::string(listing.substr(0, listing.rfind(" ["))),
-                   {}},
-                  most);
+    add_histogram(
+        {instance, std::string(name.substr(0, colon)), std::string(name.substr(colon + 1)),
+         std::string(listing.substr(0, listing.rfind(" [")))},
+        most);
   }
   return {};
 }
@@ -166,16 +156,16 @@ Status AgentSeries::look_at_histograms() {
   for (Histogram& one : histograms_) {
     if (!one.is_there) continue;
     const std::string path = place_of(one.place.instance) + "events/" + one.place.system + "/" +
-                             one.place.event + "/hist";
+                             one.place.event + "/hist_image";
     if (path != last_path) {
-      Result<std::string> text = read(path);
-      if (!text.ok() && text.error().errno_value != ENOENT) return text.error();
-      file = text.ok() ? std::move(*text) : "";
+      Result<std::string> bytes = read(path, {kMostText, SIZE_MAX});
+      if (!bytes.ok() && bytes.error().errno_value != ENOENT) return bytes.error();
+      file = bytes.ok() ? std::move(*bytes) : "";
       last_path = path;
     }
-    const std::string own = hist_of_file(file, one.place.definition);
-    one.is_there = !own.empty();
-    if (one.is_there) one.series->look(own);
+    const HistImagePtr own = hist_of_file(file, one.place.definition);
+    one.is_there = own != nullptr;
+    take(&one, own);
   }
   return {};
 }
@@ -310,7 +300,8 @@ Status AgentSeries::look_locked(const SeriesBounds& bounds, size_t nr_series) {
 size_t AgentSeries::nr_series() const {
   const std::lock_guard guard(lock_);
   size_t sum = functions_.size() + probes_.size() + 6 * buffers_.size();
-  for (const Histogram& one : histograms_) sum += one.series->nr_series();
+  for (const Histogram& one : histograms_)
+    if (one.series) sum += one.series->nr_series();
   return sum;
 }
 
@@ -327,7 +318,7 @@ void AgentSeries::show(Families* families) const {
   const std::lock_guard guard(lock_);
   show_up(labels_, is_alive() && answers_, families);
   for (const Histogram& one : histograms_)
-    if (one.is_there || !is_alive()) one.series->show(families);
+    if (one.series && (one.is_there || !is_alive())) one.series->show(families);
   const auto counter = [&](const char* name, const char* help) -> Family& {
     return families->get(name, MetricType::kCounter, help);
   };

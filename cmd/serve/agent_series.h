@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/measure/hist_sum.h"
 #include "cmd/serve/families.h"
 #include "cmd/serve/hist_series.h"
 #include "serve/client.h"
@@ -80,7 +81,8 @@ class AgentSeries {
   };
   struct Histogram {
     HistPlace place;
-    std::unique_ptr<HistSeries> series;
+    size_t most_keys = 0;
+    std::unique_ptr<HistSeries> series;  // null: it was never seen
     bool is_there = true;
   };
 
@@ -91,7 +93,7 @@ class AgentSeries {
   Result<T> ask(const Ask& ask);
   Result<std::string> read(const std::string& path, serve::Most most = serve::kMostText);
   Result<std::vector<std::string>> list(const std::string& path);
-  std::vector<std::string> signed_fields_of(const HistPlace& place);
+  void take(Histogram* one, const HistImagePtr& image);
   Status look_locked(const SeriesBounds& bounds, size_t nr_series);
   Status search(const SeriesBounds& bounds, size_t nr_series);
   Status search_instance(const std::string& instance, const SeriesBounds& bounds,

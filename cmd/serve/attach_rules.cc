@@ -12,7 +12,6 @@
 #include "base/monotonic_clock.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/side_by_side.h"
-#include "cmd/measure/hist_sum.h"
 #include "cmd/target/apply_request.h"
 #include "cmd/target/attachment.h"
 #include "cmd/target/cgroups.h"
@@ -26,6 +25,13 @@ namespace {
 
 constexpr int kMostTries = 10;
 constexpr int64_t kMostPauseMs = 60000, kMostApplyMs = 10000;
+
+bool has_action(std::string_view histogram) {
+  histogram = histogram.substr(0, histogram.find(" if "));
+  for (const std::string_view action : {":onmatch(", ":onmax(", ":onchange("})
+    if (histogram.find(action) != histogram.npos) return true;
+  return false;
+}
 
 // Null when it is right, else the sentence about it.
 const char* take_setting(const tracefs::ConfSetting& setting, AttachRule* rule) {
@@ -44,7 +50,7 @@ const char* take_setting(const tracefs::ConfSetting& setting, AttachRule* rule) 
   const size_t at = setting.text.find(" keys=");
   if (at == setting.text.npos || at == 0)
     return "An event and what to count by are needed: malloc(u64 size) keys=size.log2.";
-  if (!summable_definition("hist:" + setting.text.substr(at + 1)).ok())
+  if (has_action(setting.text))
     return "A histogram with an action is for one process, not for a rule.";
   return rule->histograms.push_back(setting.text), nullptr;
 }
@@ -68,7 +74,7 @@ Status add_histogram(serve::Client& client, const std::string& text, AppliedRequ
   if (names.size() != 1)
     return user_error(
         EINVAL, "'" + event + "' means " + std::to_string(names.size()) + " events: choose one.");
-  PB_ASSIGN(const std::string definition, summable_definition("hist:" + text.substr(at + 1)));
+  const std::string definition = "hist:" + text.substr(at + 1);
   const std::string path = "events/" + with_slash(names.front()) + "/trigger";
   const Status done = client.write_all(path, definition + "\n", false);
   if (done.ok() || done.error().errno_value == EEXIST) return {};  // by an earlier daemon

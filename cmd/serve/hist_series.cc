@@ -2,10 +2,13 @@
 #include "cmd/serve/hist_series.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "base/text.h"
-#include "cmd/measure/hist_entries.h"
+#include "cmd/measure/hist_sum.h"
+#include "hist/text/hist_values.h"
+#include "output/syscall_names.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -39,47 +42,57 @@ std::string short_definition(std::string_view listing) {
   return text + std::string(listing.substr(end));
 }
 
-// "[5581…] main" -> "main": the address is another one in each process.
-std::string_view symbol_name(std::string_view text) {
-  const size_t close = text.find("] ");
-  return text.starts_with('[') && close != text.npos ? text.substr(close + 2) : text;
-}
-
 // Functions of a stack as in a flame graph, the innermost last.
-std::string folded(std::string_view text) {
+std::string folded(const HistImage& image, const std::vector<uint32_t>& frames) {
   std::string stack;
-  while (!text.empty()) {
-    const std::string_view line = trim(cut_at(&text, '\n'));
-    if (!line.empty()) stack = std::string(line) + (stack.empty() ? "" : ";" + stack);
-  }
+  for (const uint32_t frame : frames)
+    stack = hist_address_text(image.names[frame], true) + (stack.empty() ? "" : ";" + stack);
   return stack;
 }
 
-std::string key_text(const HistColumn& key, const HistKeyPart& part) {
-  if (part.is_stack) return folded(part.text);
-  const std::string_view text = trim(part.text, " ");
-  if (key.modifier == "sym" || key.modifier == "sym-offset") return std::string(symbol_name(text));
-  if (key.modifier == "buckets" && text.starts_with("~ ")) return std::string(text.substr(2));
-  if (key.modifier == "execname" || key.modifier == "syscall") {
-    // "sh       [      1234]" -> "sh[1234]"
-    const size_t open = text.rfind('[');
-    if (open != text.npos)
-      return std::string(trim(text.substr(0, open), " ")) + "[" +
-             std::string(trim_front(text.substr(open + 1), " "));
+// The address is another one in each process.
+std::string key_text(const HistImage& image, const HistColumn& key, const HistKeyPart& part) {
+  const std::string number = std::to_string(part.number);
+  switch (key.form) {
+    case HistForm::kText:
+      return std::string(part.text) + (part.is_cut ? "..." : "");
+    case HistForm::kStack:
+      return folded(image, part.frames);
+    case HistForm::kSymbol:
+    case HistForm::kSymbolOffset:
+      return hist_address_text(image.names[part.number], key.form == HistForm::kSymbolOffset);
+    case HistForm::kExecname:
+      return image.names[part.number].name + "[" + std::to_string(image.names[part.number].number) +
+             "]";
+    case HistForm::kSyscall: {
+      const std::string_view call = syscall_name(part.number);
+      return (call.empty() ? "unknown_syscall" : "sys_" + std::string(call)) + "[" + number + "]";
+    }
+    case HistForm::kHex:
+      return hex_number(part.number);
+    case HistForm::kBucket:
+      return number + "-" + std::to_string(part.number + key.buckets - 1);
+    case HistForm::kLog2:
+      return "~ 2^" + number;
+    default:
+      return key.is_signed ? std::to_string(int64_t(part.number)) : number;
   }
-  return key.modifier == "hex" ? "0x" + std::string(text) : std::string(text);
 }
 
-// "~ 2^5" -> 5; else 0.
-uint32_t log2_range(std::string_view text) {
-  text = trim(text, " ");
-  uint32_t power = 0;
-  if (!text.starts_with("~ 2^") || !to_number(trim(text.substr(4), " "), &power)) return 0;
-  return std::min(power, 64u);
+// Those that are summed up, without hitcount.
+std::vector<HistColumn> values_of(const HistImage& columns) {
+  if (columns.values.empty()) return {};
+  return {columns.values.begin() + 1, columns.values.end()};
 }
 
-bool is_summed(const HistColumn& value) {
-  return value.modifier.empty() || value.modifier == "hex" || value.modifier == "counters";
+// Those with most hits first: they get the slots.
+std::vector<uint32_t> largest_first(const HistImage& image) {
+  std::vector<uint32_t> order(image.rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return image.rows[a].values[0] > image.rows[b].values[0];
+  });
+  return order;
 }
 
 }  // namespace
@@ -88,26 +101,23 @@ void HistSeries::Counts::add(const Counts& other) {
   for (size_t i = 0; i < kMostValues; i++) values[i] += other.values[i];
   for (size_t i = 0; i < log2.size() && i < other.log2.size(); i++) log2[i] += other.log2[i];
   for (size_t i = 0; i < kMostValues; i++)
-    if (!other.counters[i].ranges.empty()) counters[i].add(other.counters[i]);
+    if (!other.ranges[i].empty()) add_ranges(&ranges[i], other.ranges[i]);
 }
 
 void HistSeries::Counts::clear() {
   values.fill(0);
   std::fill(log2.begin(), log2.end(), 0);
-  for (HistCounters& one : counters) one = {};
+  for (HistRanges& one : ranges) one.clear();
 }
 
-HistSeries::HistSeries(const HistPlace& place, const Labels& process, size_t most_keys)
+HistSeries::HistSeries(const HistPlace& place, const Labels& process, size_t most_keys,
+                       const HistImage& columns)
     : process_(process),
-      definition_(place.definition),
       prefix_("patchbay_" + lower(metric_name(place.system + "_" + place.event)) + "_"),
       about_(place.system + ":" + place.event),
       most_keys_(most_keys),
-      signed_fields_(place.signed_fields.begin(), place.signed_fields.end()),
-      keys_(hist_columns(place.definition, "keys=")),
-      values_(hist_columns(place.definition, "vals=")) {
-  std::erase_if(values_, [](const HistColumn& one) { return one.name == "hitcount"; });
-  if (values_.size() > kMostValues - 1) values_.resize(kMostValues - 1);
+      keys_(columns.keys),
+      values_(values_of(columns)) {
   own_ = process;
   if (!place.instance.empty()) own_.add("instance", place.instance);
   own_.add("system", place.system);
@@ -119,7 +129,7 @@ HistSeries::HistSeries(const HistPlace& place, const Labels& process, size_t mos
     if (kReserved.contains(name) || name.starts_with("__")) name = "key_" + name;
     while (!names.insert(name).second) name += "_";
     label_names_.push_back(name);
-    if (keys_[i].modifier == "log2" && log2_key_ >= keys_.size()) log2_key_ = i;
+    if (keys_[i].form == HistForm::kLog2 && log2_key_ >= keys_.size()) log2_key_ = i;
   }
   name_families();
 }
@@ -137,12 +147,11 @@ void HistSeries::name_families() {
     }
 }
 
-// With the sign that the file `hist` leaves out.
-std::string HistSeries::key_label(size_t index, const HistKeyPart& part) const {
-  const HistColumn& key = keys_[index];
-  const bool is_plain = key.modifier.empty() && has_sign(key.name) && !part.is_stack;
-  const auto number = is_plain ? hist_number(part.text) : std::nullopt;
-  return number ? std::to_string(int64_t(*number)) : key_text(key, part);
+bool HistSeries::has_sign(const std::string& field) const {
+  for (const std::vector<HistColumn>* columns : {&keys_, &values_})
+    for (const HistColumn& column : *columns)
+      if (column.name == field && column.is_signed) return true;
+  return false;
 }
 
 // --- a look
@@ -162,10 +171,7 @@ HistSeries::Slot* HistSeries::other() {
   return other_;
 }
 
-HistSeries::Slot* HistSeries::slot_of(const std::vector<HistKeyPart>& parts) {
-  Labels labels = own_;
-  for (size_t i = 0; i < parts.size(); i++)
-    if (i != log2_key_) labels.add(label_names_[i], key_label(i, parts[i]));
+HistSeries::Slot* HistSeries::slot_of(Labels labels) {
   if (const auto at = by_labels_.find(labels.text); at != by_labels_.end()) return at->second;
   if (by_labels_.size() >= most_keys_) return other();
   slots_.emplace_back();
@@ -178,39 +184,34 @@ HistSeries::Slot* HistSeries::slot_of(const std::vector<HistKeyPart>& parts) {
 }
 
 // What has no slot of its own is not remembered, however many there are.
-HistSeries::Found HistSeries::find(std::string_view key) {
-  if (const auto at = by_key_.find(key); at != by_key_.end()) return at->second;
-  const std::vector<HistKeyPart> parts = hist_key_parts(key, keys_);
+HistSeries::Found HistSeries::find(const HistImage& image, const HistRow& row) {
+  if (const auto at = by_key_.find(row.key); at != by_key_.end()) return at->second;
+  const auto parts = image.parts_of(row.key);
   Found found;
-  if (log2_key_ < parts.size()) found.range = log2_range(parts[log2_key_].text);
-  found.slot = parts.size() == keys_.size() ? slot_of(parts) : other();
-  // It only saves time. Keys that are long, or come in ever new forms, are taken apart each time.
-  constexpr size_t kLongKey = 1024;
-  if (found.slot != other_ && key.size() <= kLongKey && by_key_.size() < 4 * most_keys_)
-    by_key_.emplace(std::string(key), found);
+  Labels labels = own_;
+  bool has_names = false;
+  for (size_t i = 0; i < keys_.size(); i++) {
+    has_names |= keys_[i].has_names();
+    if (i == log2_key_)
+      found.range = uint32_t(std::min<uint64_t>(parts[i].number, 64));
+    else
+      labels.add(label_names_[i], key_text(image, keys_[i], parts[i]));
+  }
+  found.slot = slot_of(std::move(labels));
+  // It only saves time. The number of a name is another one in the next image.
+  if (found.slot != other_ && !has_names && by_key_.size() < 4 * most_keys_)
+    by_key_.emplace(row.key, found);
   return found;
 }
 
-void HistSeries::take(std::string_view key, std::string_view text) {
-  const Found found = find(key);
+void HistSeries::take(const HistImage& image, const HistRow& row) {
+  const Found found = find(image, row);
   Counts& now = found.slot->now;
-  size_t next = 0;  // of values_
-  for (HistValue& value : hist_values(text, values_)) {
-    if (value.name == "hitcount") {
-      now.values[0] += value.number;
-      if (found.range < now.log2.size()) now.log2[found.range] += value.number;
-      continue;
-    }
-    std::string_view name = value.name;
-    for (size_t i = next; i < values_.size(); i++) {
-      std::string_view own = values_[i].name;
-      if (own.starts_with('$')) own.remove_prefix(1);
-      if (own != name || !is_summed(values_[i])) continue;
-      now.values[i + 1] += value.number;
-      if (value.counters) now.counters[i + 1].add(*value.counters);
-      next = i + 1;
-      break;
-    }
+  if (found.range < now.log2.size()) now.log2[found.range] += row.values[0];
+  now.values[0] += row.values[0];
+  for (size_t i = 0; i < values_.size(); i++) {
+    now.values[i + 1] += row.values[i + 1];
+    if (values_[i].has_ranges()) add_ranges(&now.ranges[i + 1], row.ranges[i + 1]);
   }
 }
 
@@ -221,33 +222,20 @@ void HistSeries::restart() {
   }
 }
 
-void HistSeries::look(std::string_view text) {
-  std::vector<HistEntry> entries = hist_entries(text);
+void HistSeries::look(const HistImage& image) {
+  if (!same_columns(keys_, image.keys) || !same_columns(values_, values_of(image))) return;
   for (Slot& slot : slots_) slot.now.clear();
-  if (!has_looked_ && entries.size() > most_keys_) {
-    // Those with most hits first: they get the slots.
-    std::vector<std::pair<uint64_t, size_t>> order;
-    for (size_t i = 0; i < entries.size(); i++) {
-      const std::vector<HistValue> values = hist_values(entries[i].values, values_);
-      order.emplace_back(values.empty() ? 0 : values[0].number, i);
-    }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& one : order) take(entries[one.second].key, entries[one.second].values);
+  if (!has_looked_ && image.rows.size() > most_keys_) {
+    for (const uint32_t index : largest_first(image)) take(image, image.rows[index]);
   } else {
-    for (const HistEntry& entry : entries) take(entry.key, entry.values);
+    for (const HistRow& row : image.rows) take(image, row);
   }
   has_looked_ = true;
   bool has_less = false;
   for (const Slot& slot : slots_) has_less |= slot.now.values[0] < slot.last.values[0];
   if (has_less) restart();
   for (Slot& slot : slots_) std::swap(slot.last, slot.now);
-  constexpr std::string_view kDropped = "\n    Dropped: ";
-  const size_t at = text.rfind(kDropped);
-  if (at == text.npos) return;
-  text.remove_prefix(at + kDropped.size());
-  uint64_t dropped = 0;
-  if (to_number(text.substr(0, text.find('\n')), &dropped)) dropped_.look(dropped);
+  dropped_.look(image.dropped);
 }
 
 // --- what is shown
@@ -257,7 +245,7 @@ void HistSeries::show_histograms(Families* families) {
     const std::string& field = keys_[log2_key_].name;
     size_t sum = 0;  // of the same field, where it is summed up
     for (size_t i = 0; i < values_.size(); i++)
-      if (values_[i].name == field && is_summed(values_[i])) sum = i + 1;
+      if (values_[i].name == field) sum = i + 1;
     // Its bounds are other ones than those of .counters.
     Family& family = families->get(name_of(field) + "_log2", MetricType::kHistogram,
                                    "Values of " + field + " of the event " + about_ + ".");
@@ -272,16 +260,16 @@ void HistSeries::show_histograms(Families* families) {
     }
   }
   for (size_t i = 0; i < values_.size(); i++) {
-    if (values_[i].modifier != "counters") continue;
+    if (!values_[i].has_ranges() || is_shown_elsewhere(i)) continue;
     Family& family = families->get(name_of(values_[i].name), MetricType::kHistogram,
                                    "Values of " + values_[i].name + " of the event " + about_ + ".",
                                    RangeKind::kQuantiles);
     family.has_sign |= has_sign(values_[i].name);
     for (const Slot& slot : slots_) {
-      HistCounters all = slot.base.counters[i + 1];
-      all.add(slot.last.counters[i + 1]);
+      HistRanges all = slot.base.ranges[i + 1];
+      add_ranges(&all, slot.last.ranges[i + 1]);
       family.histograms.push_back(
-          {&slot.labels, slot.base.values[i + 1] + slot.last.values[i + 1], std::move(all.ranges)});
+          {&slot.labels, slot.base.values[i + 1] + slot.last.values[i + 1], std::move(all)});
     }
   }
 }
@@ -297,25 +285,26 @@ void HistSeries::show(Families* families) {
 }
 
 // A sum is there once: the values size and size.hex have the same, and so has the histogram of a
-// field with a sign.
+// field with a sign. So is a histogram.
 bool HistSeries::is_shown_elsewhere(size_t index) const {
   const HistColumn& value = values_[index];
   for (size_t i = 0; i < values_.size(); i++) {
-    if (i == index || values_[i].name != value.name || !is_summed(values_[i])) continue;
-    if (values_[i].modifier == "counters" ? has_sign(value.name) : i < index) return true;
+    if (i == index || values_[i].name != value.name) continue;
+    if (values_[i].has_ranges() == value.has_ranges() ? i < index
+                                                      : !value.has_ranges() && value.is_signed)
+      return true;
   }
   return false;
 }
 
 // Hits that a histogram counts are not counted once more.
 void HistSeries::show_counters(Families* families) {
-  const bool has_histogram = std::any_of(values_.begin(), values_.end(), [](const HistColumn& one) {
-    return one.modifier == "counters";
-  });
+  const bool has_histogram = std::any_of(values_.begin(), values_.end(),
+                                         [](const HistColumn& one) { return one.has_ranges(); });
   if (!has_histogram) show_hits(families);
   for (size_t i = 0; i < values_.size(); i++) {
     const HistColumn& value = values_[i];
-    if (!is_summed(value) || value.modifier == "counters" || is_shown_elsewhere(i)) continue;
+    if (value.has_ranges() || is_shown_elsewhere(i)) continue;
     const bool is_gauge = has_sign(value.name);
     Family& family =
         families->get(name_of(value.name) + (is_gauge ? "_net" : ""),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The series of one histogram of one process: from its texts, look after look, to counters that
+// The series of one histogram of one process: from its images, look after look, to counters that
 // never go back.
 //
-//   { n:  3 } hitcount: 2  ──by the bytes of the key──>  slot {n="3"}  now    2
-//   { n:  7 } hitcount: 1  ──────────────────────────>   slot {n="7"}  now    1
-//   the most_keys are taken: all further keys ───────>   slot {other="true"}
+//   { n:  3 } hitcount: 2  ──by the labels of the key──>  slot {n="3"}  now    2
+//   { n:  7 } hitcount: 1  ────────────────────────────>  slot {n="7"}  now    1
+//   the most_keys are taken: all further keys ─────────>  slot {other="true"}
 //
 //   shown = base + now.  A slot that has less than at the look before was cleared (or its process
 //   runs another program): then base takes what all slots had, and now begins at 0 again. What was
@@ -15,27 +15,23 @@
 // gives its slot back, or the sum of the others would go down.
 //
 //   keys=size.log2            a histogram of size, for each value of the other keys
-//   vals=lat.counters         a histogram of lat, for each key
+//   vals=lat.quantiles        a histogram of lat, for each key; lat.counters, too
 //   vals=size                 a counter; a gauge ..._net where the field has a sign, as its sum may
 //                             go down (names that end in _sum are histograms')
-//   vals=lat.quantiles        what is shown of it cannot be added up: it is left out
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "cmd/measure/hist_columns.h"
 #include "cmd/serve/families.h"
 #include "cmd/serve/metrics.h"
-#include "hist/text/hist_values.h"
+#include "hist/image/hist_image.h"
 
 namespace patchbay::cmd {
 
@@ -52,22 +48,22 @@ struct Steady {
 struct HistPlace {
   std::string instance, system, event;
   std::string definition;  // as the trigger file lists it: "hist:keys=n:vals=…"
-  std::vector<std::string> signed_fields;
 };
 
 class HistSeries {
  public:
-  // `process`: the labels of the process, which those of each series begin with.
-  HistSeries(const HistPlace& place, const Labels& process, size_t most_keys);
+  // `process`: the labels of the process, which those of each series begin with. `columns`: an
+  // image of this histogram.
+  HistSeries(const HistPlace& place, const Labels& process, size_t most_keys,
+             const HistImage& columns);
 
-  // One look: the text of this histogram alone.
-  void look(std::string_view untrusted_text);
+  // One look. An image with other columns counts nothing.
+  void look(const HistImage& image);
   // The process runs another program: what was counted stays, and the next look begins at 0.
   void restart();
   // The series as they are now. They refer to this object.
   void show(Families* families);
   size_t nr_series() const { return slots_.size(); }
-  const std::string& definition() const { return definition_; }
 
  private:
   static constexpr uint32_t kLog2Ranges = 65;
@@ -75,7 +71,7 @@ class HistSeries {
   struct Counts {
     std::array<uint64_t, kMostValues> values{};
     std::vector<uint64_t> log2;  // kLog2Ranges of them, where a key has .log2
-    std::array<HistCounters, kMostValues> counters;
+    std::array<HistRanges, kMostValues> ranges;
     void add(const Counts& other);
     void clear();
   };
@@ -87,35 +83,29 @@ class HistSeries {
     Slot* slot = nullptr;
     uint32_t range = 0;  // of the key with .log2
   };
-  struct ByBytes {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
 
-  Found find(std::string_view key);
-  Slot* slot_of(const std::vector<HistKeyPart>& parts);
+  Found find(const HistImage& image, const HistRow& row);
+  Slot* slot_of(Labels labels);
   Slot* other();
-  void take(std::string_view key, std::string_view values);
+  void take(const HistImage& image, const HistRow& row);
   void show_histograms(Families* families);
   void show_counters(Families* families);
   void show_hits(Families* families);
   void name_families();
   bool is_shown_elsewhere(size_t index) const;
   std::string name_of(const std::string& field) const { return names_.at(field); }
-  bool has_sign(const std::string& field) const { return signed_fields_.contains(field); }
-  std::string key_label(size_t index, const HistKeyPart& part) const;
+  bool has_sign(const std::string& field) const;
 
   const Labels process_;
-  const std::string definition_, prefix_, about_;
+  const std::string prefix_, about_;
   const size_t most_keys_;
-  std::set<std::string> signed_fields_;
-  std::vector<HistColumn> keys_, values_;
+  const std::vector<HistColumn> keys_, values_;
   std::vector<std::string> label_names_;      // of the keys
   std::map<std::string, std::string> names_;  // of the families of fields
   size_t log2_key_ = ~size_t{0};
   std::deque<Slot> slots_;
   std::map<std::string, Slot*> by_labels_;
-  std::unordered_map<std::string, Found, ByBytes, std::equal_to<>> by_key_;
+  std::unordered_map<std::string, Found> by_key_;
   Slot* other_ = nullptr;
   Steady dropped_;
   Labels own_;  // without keys

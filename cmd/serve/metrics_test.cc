@@ -3,13 +3,23 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "cmd/serve/families.h"
 #include "cmd/serve/hist_series.h"
+#include "hist/image/hist_image_testing.h"
 
 namespace patchbay::cmd {
 namespace {
+
+using patchbay::testing::add_row;
+using patchbay::testing::hist_column;
+using patchbay::testing::hist_image;
+using patchbay::testing::hostile_texts;
+using patchbay::testing::name_key;
+using patchbay::testing::number_key;
+using patchbay::testing::text_key;
 
 Labels labels(std::string_view name, std::string_view value) {
   Labels made;
@@ -113,15 +123,20 @@ TEST(Metrics, ClassicHistograms) {
 
 // --- series of a histogram
 
-std::string hist_text(const std::string& entries, int dropped = 0) {
-  return "# event histogram\n#\n# trigger info: hist:keys=n:vals=hitcount,size:sort=hitcount:"
-         "size=2048 [active]\n#\n\n" +
-         entries +
-         "\nTotals:\n    Hits: 1\n    Entries: 1\n    Dropped: " + std::to_string(dropped) + "\n";
+// Entries (n, hits, size).
+struct Sold {
+  uint64_t n, hits, size;
+};
+HistImage sold(const std::vector<Sold>& entries, uint64_t dropped = 0, bool is_signed = false) {
+  HistImage image =
+      hist_image({hist_column("n")}, {hist_column("size", HistForm::kNumber, is_signed)});
+  for (const Sold& one : entries) add_row(&image, number_key(one.n), {one.hits, one.size});
+  image.dropped = dropped;
+  return image;
 }
 
-const HistPlace kPlace = {
-    "calls", "shop", "sold", "hist:keys=n:vals=hitcount,size:sort=hitcount:size=2048", {}};
+const HistPlace kPlace = {"calls", "shop", "sold",
+                          "hist:keys=n:vals=hitcount,size:sort=hitcount:size=2048"};
 
 std::string shown(HistSeries& series) {
   Families families;
@@ -134,20 +149,19 @@ void expect_line(const std::string& text, const std::string& line) {
 }
 
 TEST(HistSeries, CountersNeverGoBack) {
-  HistSeries series(kPlace, labels("pid", "1"), 100);
-  series.look(
-      hist_text("{ n:          3 } hitcount:         10  size:        100\n"
-                "{ n:          4 } hitcount:          1  size:          7\n"));
+  HistSeries series(kPlace, labels("pid", "1"), 100, sold({}));
+  series.look(sold({{3, 10, 100}, {4, 1, 7}}));
   expect_line(shown(series),
               "_hits_total{pid=\"1\",instance=\"calls\",system=\"shop\",event=\"sold"
               "\",hist=\"keys=n:vals=size\",n=\"3\"} 10\n");
   // It was cleared, and one key has not come again.
-  series.look(hist_text("{ n:          3 } hitcount:          2  size:          5\n"));
+  series.look(sold({{3, 2, 5}}));
   expect_line(shown(series), ",n=\"3\"} 12\n");
   expect_line(shown(series), ",n=\"3\"} 105\n");
   expect_line(shown(series), ",n=\"4\"} 1\n");
   series.restart();
-  series.look(hist_text("{ n:          4 } hitcount:          5  size:          1\n", 3));
+  series.look(sold({{4, 5, 1}}, 3));
+  series.look(sold({{4, 500, 1}}, 3, true));  // of another program
   expect_line(shown(series), ",n=\"3\"} 12\n");
   expect_line(shown(series), ",n=\"4\"} 6\n");
   expect_line(shown(series),
@@ -156,43 +170,67 @@ TEST(HistSeries, CountersNeverGoBack) {
 }
 
 TEST(HistSeries, TheLargestKeysGetSeries) {
-  HistSeries series(kPlace, labels("pid", "1"), 2);
-  series.look(
-      hist_text("{ n:          1 } hitcount:          1  size:          1\n"
-                "{ n:          2 } hitcount:          9  size:          1\n"
-                "{ n:          3 } hitcount:          2  size:          1\n"
-                "{ n:          4 } hitcount:          8  size:          1\n"));
+  HistSeries series(kPlace, labels("pid", "1"), 2, sold({}));
+  series.look(sold({{1, 1, 1}, {2, 9, 1}, {3, 2, 1}, {4, 8, 1}}));
   std::string text = shown(series);
   expect_line(text, ",n=\"2\"} 9\n");
   expect_line(text, ",n=\"4\"} 8\n");
   expect_line(text, ",n=\"other\",other=\"true\"} 3\n");
   // One of the others is large now: the sum of the others does not go down.
-  series.look(
-      hist_text("{ n:          1 } hitcount:        100  size:          1\n"
-                "{ n:          2 } hitcount:          9  size:          1\n"
-                "{ n:          3 } hitcount:          2  size:          1\n"
-                "{ n:          4 } hitcount:          8  size:          1\n"));
+  series.look(sold({{1, 100, 1}, {2, 9, 1}, {3, 2, 1}, {4, 8, 1}}));
   expect_line(shown(series), ",n=\"other\",other=\"true\"} 102\n");
   EXPECT_EQ(series.nr_series(), 3u);
 }
 
 TEST(HistSeries, AKeyThatIsCalledOther) {
-  HistSeries series(kPlace, labels("pid", "1"), 1);
-  series.look(
-      hist_text("{ n: other } hitcount:          5  size:          1\n"
-                "{ n: x     } hitcount:          1  size:          1\n"));
+  HistImage image = hist_image({hist_column("n", HistForm::kText)});
+  add_row(&image, text_key("other"), {5});
+  add_row(&image, text_key("x"), {1});
+  HistSeries series(kPlace, labels("pid", "1"), 1, image);
+  series.look(image);
   expect_line(shown(series), ",n=\"other\"} 5\n");
   expect_line(shown(series), ",n=\"other\",other=\"true\"} 1\n");
+}
+
+// Each is a series of its own, with the hits that the program counted, on one line.
+TEST(HistSeries, HostileTexts) {
+  HistImage image = hist_image({hist_column("s", HistForm::kText)});
+  uint64_t count = 1000;
+  for (const std::string& text : hostile_texts()) add_row(&image, text_key(text), {count++});
+  HistSeries series(kPlace, labels("pid", "1"), 100, image);
+  series.look(image);
+  const std::string text = shown(series);
+  for (uint64_t hits = 1000; hits < count; hits++)
+    expect_line(text, "\"} " + std::to_string(hits) + "\n");
+  EXPECT_EQ(series.nr_series(), hostile_texts().size());
+  EXPECT_EQ(size_t(std::count(text.begin(), text.end(), '\n')), hostile_texts().size() + 2 + 3)
+      << text;
+}
+
+// The number of a name is another one at each look.
+TEST(HistSeries, SymbolsByTheirNames) {
+  HistImage image = hist_image({hist_column("p", HistForm::kSymbol)}), next = image;
+  const HistName f{1, 0, 8, 0, "f", "", true, false}, g{2, 0, 8, 0, "g", "", true, false};
+  add_row(&image, name_key(&image, f), {1});
+  add_row(&next, name_key(&next, g), {70});
+  add_row(&next, name_key(&next, f), {2});
+  HistSeries series(kPlace, labels("pid", "1"), 100, image);
+  series.look(image);
+  series.look(next);
+  expect_line(shown(series), ",p=\"f\"} 2\n");
+  expect_line(shown(series), ",p=\"g\"} 70\n");
 }
 
 TEST(HistSeries, RangesBecomeHistograms) {
   HistPlace place = kPlace;
   place.definition = "hist:keys=cpu,n.log2:vals=hitcount,n:sort=hitcount:size=2048";
-  HistSeries series(place, labels("pid", "1"), 100);
-  series.look(
-      hist_text("{ cpu:          0, n: ~ 2^3  } hitcount:          2  n:         14\n"
-                "{ cpu:          0, n: ~ 2^10 } hitcount:          1  n:       1000\n"
-                "{ cpu:          1, n: ~ 2^0  } hitcount:          4  n:          0\n"));
+  HistImage image =
+      hist_image({hist_column("cpu"), hist_column("n", HistForm::kLog2)}, {hist_column("n")});
+  add_row(&image, number_key(0) + number_key(3), {2, 14});
+  add_row(&image, number_key(0) + number_key(10), {1, 1000});
+  add_row(&image, number_key(1) + number_key(0), {4, 0});
+  HistSeries series(place, labels("pid", "1"), 100, image);
+  series.look(image);
   const std::string text = shown(series);
   expect_line(text,
               "_n_log2_count{pid=\"1\",instance=\"calls\",system=\"shop\",event=\"sold\","
@@ -205,10 +243,9 @@ TEST(HistSeries, RangesBecomeHistograms) {
 }
 
 TEST(HistSeries, SumsOfFieldsWithASignAreGauges) {
-  HistPlace place = kPlace;
-  place.signed_fields = {"size"};
-  HistSeries series(place, labels("pid", "1"), 100);
-  series.look(hist_text("{ n: 1 } hitcount:          2  size: 18446744073709551611\n"));
+  const HistImage image = sold({{1, 2, uint64_t(-5)}}, 0, true);
+  HistSeries series(kPlace, labels("pid", "1"), 100, image);
+  series.look(image);
   expect_line(shown(series), "# TYPE patchbay_shop_sold_size_net gauge\n");
   expect_line(shown(series), ",n=\"1\"} -5\n");
 }
@@ -216,11 +253,12 @@ TEST(HistSeries, SumsOfFieldsWithASignAreGauges) {
 TEST(HistSeries, NumbersBelowZero) {
   HistPlace place = kPlace;
   place.definition = "hist:keys=n:vals=hitcount,size,size.counters:sort=hitcount:size=2048";
-  place.signed_fields = {"n", "size"};
-  HistSeries series(place, labels("pid", "1"), 100);
-  series.look(
-      hist_text("{ n: 18446744073709551605 } hitcount:          3  size: 18446744073709551613  "
-                "size.counters: sum=-3,-5=1,1=2\n"));
+  HistImage image = hist_image({hist_column("n", HistForm::kNumber, true)},
+                               {hist_column("size", HistForm::kNumber, true),
+                                hist_column("size", HistForm::kCounters, true)});
+  add_row(&image, number_key(uint64_t(-11)), {3, uint64_t(-3), uint64_t(-3)}, {{-5, 1}, {1, 2}});
+  HistSeries series(place, labels("pid", "1"), 100, image);
+  series.look(image);
   const std::string text = shown(series);
   expect_line(text, ",n=\"-11\",le=\"0.0\"} 1\n");
   expect_line(text, ",n=\"-11\",le=\"1.0\"} 3\n");
@@ -233,17 +271,19 @@ TEST(HistSeries, NumbersBelowZero) {
 }
 
 TEST(HistSeries, FieldsThatDifferInWhatNoNameHas) {
-  HistPlace place = kPlace;
-  place.definition = "hist:keys=k:vals=hitcount,Hits,hits:sort=hitcount:size=2048";
-  HistSeries series(place, labels("pid", "1"), 100);
-  series.look(hist_text("{ k:  1 } hitcount:  3  Hits:  4  hits:  5\n"));
+  HistImage image = hist_image({hist_column("k")}, {hist_column("Hits"), hist_column("hits")});
+  add_row(&image, number_key(1), {3, 4, 5});
+  HistSeries series(kPlace, labels("pid", "1"), 100, image);
+  series.look(image);
   const std::string text = shown(series);
   expect_line(text, "# TYPE patchbay_shop_sold_hits_total counter\n");
   expect_line(text, "# TYPE patchbay_shop_sold_hits__total counter\n");
   expect_line(text, "# TYPE patchbay_shop_sold_hits___total counter\n");
-  place.definition = "hist:keys=k:vals=hitcount,size,size.hex:sort=hitcount:size=2048";
-  HistSeries twice(place, labels("pid", "1"), 100);
-  twice.look(hist_text("{ k:  1 } hitcount:  3  size:  10  size:  a\n"));
+  image =
+      hist_image({hist_column("k")}, {hist_column("size"), hist_column("size", HistForm::kHex)});
+  add_row(&image, number_key(1), {3, 10, 10});
+  HistSeries twice(kPlace, labels("pid", "1"), 100, image);
+  twice.look(image);
   const std::string once = shown(twice);
   expect_line(once, "k=\"1\"} 10\n");
   EXPECT_EQ(once.find("k=\"1\"} 10\n"), once.rfind("k=\"1\"} 10\n")) << once;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Any bytes as what comes from the network, and as what a traced program has for a key: an Accept
-// header, a webhook's body, an address, an action, a label, the text of a histogram.
+// header, a webhook's body, an address, an action, a label, the images of a histogram.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 
-#include "cmd/common/common.cc"         // the tool is no library
-#include "cmd/measure/hist_columns.cc"  // NOLINT
-#include "cmd/measure/hist_entries.cc"  // NOLINT
-#include "cmd/serve/alert_text.cc"      // NOLINT
+#include "cmd/common/common.cc"     // the tool is no library
+#include "cmd/measure/hist_sum.cc"  // NOLINT
+#include "cmd/serve/alert_text.cc"  // NOLINT
 #include "cmd/serve/families.h"
 #include "cmd/serve/hist_series.cc"  // NOLINT
 #include "cmd/serve/metrics.cc"      // NOLINT
@@ -24,11 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   labels.add("a", text);
   // A label is one line, and its quotes are its first and last.
   if (labels.text.find('\n') != labels.text.npos || labels.text.size() > 1000) std::abort();
-  HistSeries series({"", "s", "e", hist_definition(text), {}}, labels, 3);
+  auto images = patchbay::parse_hist_images(text);
+  if (!images.ok() || images->empty()) return 0;
+  HistSeries series({"", "s", "e", images->front().definition}, labels, 3, images->front());
   uint64_t before = 0;
-  for (const std::string_view one :
-       {std::string_view(text), std::string_view(text).substr(size / 2), std::string_view(text)}) {
-    series.look(one);
+  for (size_t i = 0; i < 2 * images->size(); i++) {
+    series.look((*images)[i % images->size()]);
     Families families;
     series.show(&families);
     const Exposition all = families.take();

@@ -154,12 +154,11 @@ std::string LiveProcess::top_json() const {
 std::string LiveProcess::histograms_json() {
   std::string json = "[";
   for (const Histogram& histogram : histograms_) {
-    Result<std::string> text = target_.client->read_all(
-        histogram.instance + directory_of(histogram.event) + "hist", serve::kMostTable);
-    if (!text.ok()) continue;
-    const std::string own = hist_of_file(*text, histogram.listing);
-    if (own.empty()) continue;
-    std::string table = hist_json(own);
+    Result<std::string> bytes = target_.client->read_all(
+        histogram.instance + directory_of(histogram.event) + "hist_image", kMostImage);
+    const HistImagePtr own = bytes.ok() ? hist_of_file(*bytes, histogram.listing) : nullptr;
+    if (!own) continue;
+    std::string table = hist_json(*own);
     table.pop_back();
     json +=
         std::string(json.size() > 1 ? ", " : "") + "{\"event\": " + json_quote(histogram.event) +

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The histograms of a program that ends by exit() or returns from main(): nobody can ask it any
-// more, so it leaves their texts beside its buffer, where `patchbay hist` looks for them.
+// more, so it leaves them beside its buffer, where `patchbay hist` looks for them.
 //
-//   DIR/PID/hist/[INSTANCE/]SYSTEM:EVENT      what events/SYSTEM/EVENT/hist said
+//   DIR/PID/hist/[INSTANCE/]SYSTEM:EVENT      what events/SYSTEM/EVENT/hist_image said
 //
 // A program that is killed, or calls _exit() or exec, leaves nothing here.
 #include <fcntl.h>
@@ -37,7 +37,7 @@ void keep_hists_of(Agent* agent, const TraceArray& array) {
     const std::string below = own.empty() ? "" : "instances/" + own;
     const std::string path = directory + own + event->call.system + ":" + event->call.name;
     // A part of a table would be taken for all of it.
-    if (!keep_text(path, text_of(agent, below + "events/" + name + "/hist")))
+    if (!keep_text(path, text_of(agent, below + "events/" + name + "/hist_image")))
       ::unlink(path.c_str());
   }
 }

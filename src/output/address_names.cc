@@ -98,7 +98,7 @@ bool AddressNames::lookup(uint64_t address, Name* out) {
     SymbolizedAddress found;
     if (!symbols_->symbolize(address, &found)) return false;
     last_ = std::move(found.name);
-    *out = {last_, found.offset, found.size, found.is_variable};
+    *out = {last_, found.offset, found.size, found.is_variable, found.module};
     return true;
   }
   auto next = std::upper_bound(lines_->begin(), lines_->end(), address,

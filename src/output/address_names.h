@@ -22,6 +22,7 @@ class AddressNames {
     std::string_view name;  // valid until the next lookup
     uint64_t offset = 0, size = 0;
     bool is_variable = false;
+    const Module* module = nullptr;  // null: names alone are known
   };
   struct Range {
     uint64_t start = 0, end = 0;

@@ -25,6 +25,7 @@ struct Entry {
   FilePtr (*file)(const Place&);  // exactly one of file, directory
   DirectoryPtr (*directory)(const Place&);
   bool top_only = false;
+  bool is_listed = true;
 };
 
 class TableDirectory : public Directory {

@@ -8,26 +8,32 @@ namespace {
 // Its events cannot be switched: no enable, no filter (docs/files.md, "Files of events").
 constexpr std::string_view kOwnSystem = "ftrace";
 
+// Beside `hist`, for the tool. No directory lists it.
+constexpr Entry kHistImage = {
+    .name = "hist_image", .file = make_event_hist_image, .directory = nullptr, .is_listed = false};
 constexpr Entry kEventEntries[] = {
     {"enable", make_event_enable, nullptr},         {"filter", make_event_filter, nullptr},
     {"format", make_event_format, nullptr},         {"hist", make_event_hist, nullptr},
     {"hist_debug", make_event_hist_debug, nullptr}, {"id", make_event_id, nullptr},
     {"inject", make_event_inject, nullptr},         {"mirror", make_event_mirror, nullptr},
-    {"trigger", make_event_trigger, nullptr},
+    {"trigger", make_event_trigger, nullptr},       kHistImage,
 };
 // Of the system `ftrace` only `function` and `print` have an id, whose numbers are promised, and
 // only `print` has triggers and histograms.
 constexpr Entry kOwnEventEntries[] = {
     {"format", make_event_format, nullptr},         {"id", make_event_id, nullptr},
     {"trigger", make_event_trigger, nullptr},       {"hist", make_event_hist, nullptr},
-    {"hist_debug", make_event_hist_debug, nullptr},
+    {"hist_debug", make_event_hist_debug, nullptr}, kHistImage,
 };
 constexpr uint16_t kFunctionId = 1, kPrintId = 5;
 
 std::span<const Entry> entries_of(const LiveEvent& event) {
   if (event.can_enable) return kEventEntries;
   const bool is_print = event.call.id == kPrintId;
-  return std::span(kOwnEventEntries).first(is_print ? 5 : event.call.id == kFunctionId ? 2 : 1);
+  return std::span(kOwnEventEntries)
+      .first(is_print                       ? std::size(kOwnEventEntries)
+             : event.call.id == kFunctionId ? 2
+                                            : 1);
 }
 
 class SystemDirectory : public Directory {

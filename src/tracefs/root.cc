@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracefs/root.h"
 
-
 #include "base/text.h"
 #include "tracefs/directories.h"
 #include "tracefs/files/refused_returns.h"
@@ -245,7 +244,7 @@ class Root : public TableDirectory {
 std::vector<std::string> TableDirectory::list() {
   std::vector<std::string> names;
   for (const Entry& entry : entries_) {
-    if (entry.top_only && !place_.is_top()) continue;
+    if (!entry.is_listed || (entry.top_only && !place_.is_top())) continue;
     if (entry.file && entry.file(place_)) names.emplace_back(entry.name);
     if (entry.directory && entry.directory(place_)) names.push_back(std::string(entry.name) + "/");
   }

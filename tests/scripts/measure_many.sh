@@ -164,6 +164,14 @@ if begin sums; then
   stop
   same "sums: quantiles and shares are those of one process" "$(<single)" "$(<out)"
   nothing_left "sums, again"
+  # What an action keeps is that of the process with the largest value.
+  measure 2 hist 'tick(int n)' keys=common_flags 'x=n' 'onmax($x).save(common_pid)' \
+    -p "${pid_of[one]},${pid_of[two]}"
+  tell one "work 30"; tell two "work 40"
+  stop
+  has "sums: an action" "$(cat out)" $'^\tmax: +39  common_pid: +'"${pid_of[two]}$"
+  same "sums: the hits beside it" 70 "$(hits)"
+  nothing_left "sums, with an action"
   end_all
 fi
 
@@ -234,10 +242,6 @@ END
   same "all lack it: status" 1 $?
   has "all lack it" "$(cat err)" "None of the processes can be counted.*tick"
   nothing_left "one lacks it"
-  "$patchbay" hist 'tick(int n)' keys=n 'x=n' 'onmax($x).save(n)' \
-    -p "${pid_of[one]},${pid_of[two]}" >out 2>err
-  has "an action" "$(cat err)" 'onmax\(\$x\)\.save\(n\): what an action keeps is of one process'
-  nothing_left "an action"
   "$patchbay" hist 'tick(int n)' keys=n -p "${pid_of[one]},$other" -- true >out 2>err
   same "processes and a program" 2 $?
   kill $other

@@ -1,62 +1,27 @@
 // SPDX-License-Identifier: MIT
 //
-// The files `hist` and `hist_debug` of an event (docs/files.md, "The hist file"), byte for byte.
-//
-//   HistData   what the columns are   ─┐
-//   HistContents   what was counted   ─┴─ sort ── hist_text
+// A histogram as text: the file `hist` of an event (docs/files.md, "The hist file"), byte for byte
+// the kernel's, and what the tool prints. And the file hist_debug.
 //
 // Ours beyond the kernel: a value with .quantiles is five columns, and a line of the head says how
 // far they may be off.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "hist/definition/hist_data.h"
-#include "hist/hist_table.h"
-#include "output/address_names.h"
+#include "hist/image/hist_image.h"
 
 namespace patchbay {
 
-struct HistTextSources {
-  AddressNames* names = nullptr;                  // null: addresses stay numbers
-  std::function<std::string(uint32_t pid)> comm;  // "<...>" for one that is not known
+enum class HistStyle : uint8_t {
+  kKernel,    // of the file: numbers below 0 are large ones, texts are as they are
+  kTerminal,  // numbers have their sign, and nothing commands a terminal
 };
 
-// What set off the snapshot of an action snapshot().
-struct HistSnapshotTaken {
-  uint64_t value = 0;
-  std::vector<uint8_t> key;
-};
-
-// What a histogram has counted, as far as a text shows it. Pointers stay valid until the next call.
-class HistContents {
- public:
-  virtual ~HistContents() = default;
-  virtual std::vector<HistEntry> entries(HistTotals* totals) = 0;
-  // What save() keeps of this entry is shown as it is now, all of one event, until the next call.
-  virtual void hold_saved(uint32_t /*entry*/) {}
-  // 0 when it is not set.
-  virtual uint64_t variable(uint32_t entry, uint32_t index) = 0;
-  virtual std::string_view variable_text(uint32_t entry, uint32_t index) = 0;
-  virtual std::vector<uint64_t> quantiles(uint32_t entry) = 0;
-  // None: none was taken.
-  virtual std::optional<HistSnapshotTaken> snapshot(const HistActionData& action) = 0;
-};
-
-// The contents of the histogram's table.
-std::unique_ptr<HistContents> contents_of_table(const HistData& hist);
-
-// One histogram, from "# event histogram" to its totals. `definition`: HistTriggers'
-// definition_text(). Entries stand by the sort keys; equal ones stand in the order in which their
-// keys first came.
-std::string hist_text(const HistData& hist, std::string_view definition, HistContents& contents,
-                      const HistTextSources& sources);
+// One histogram, from "# event histogram" to its totals.
+std::string hist_text(const HistImage& image, HistStyle style = HistStyle::kKernel);
 std::string hist_debug_text(const HistData& hist, std::string_view definition);
 
 }  // namespace patchbay

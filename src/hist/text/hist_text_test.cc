@@ -15,6 +15,7 @@ using testing::add_hitcount;
 using testing::HandMadeContents;
 using testing::hist_event_field;
 using testing::hist_field;
+using testing::text_of_hist;
 
 const EventField kMask = hist_event_field("umode_t", "mask", 8, false);
 const EventField kPid = hist_event_field("int", "common_pid", 4, true);
@@ -24,7 +25,7 @@ const EventField kComm = hist_event_field("char[16]", "comm", 16, false);
 struct MaskHist {
   HistData hist;
   HandMadeContents contents{8};
-  HistTextSources sources;
+  HistNameSources sources;
 
   explicit MaskHist(uint32_t key_flags = 0, const EventField* key = &kMask) {
     add_hitcount(&hist);
@@ -43,7 +44,7 @@ struct MaskHist {
       contents.add({mask}, values);
     }
   }
-  std::string text() { return hist_text(hist, "hist:x", contents, sources); }
+  std::string text() { return text_of_hist(hist, "hist:x", contents, sources); }
   // Only the entries.
   std::string lines() {
     std::string all = text();
@@ -128,7 +129,7 @@ TEST(HistText, KeysOfTextAndSeveral) {
   std::memcpy(key.data(), "bash", 4);
   key[16] = 9;
   contents.add_bytes(key, {3});
-  std::string text = hist_text(hist, "", contents, {});
+  std::string text = text_of_hist(hist, "", contents, {});
   EXPECT_NE(
       text.find("{ comm: bash                                              , mask:          9 } "
                 "hitcount:          3\n"),
@@ -161,7 +162,7 @@ TEST(HistText, KeysWithNulsAndOfCutTexts) {
     key.back() = row.mark;
     contents.add_bytes(key, {1});
     contents.add_bytes(std::vector<uint8_t>(kMaxHistText, 'z'), {1});
-    const std::string shown = hist_text(hist, "", contents, {});
+    const std::string shown = text_of_hist(hist, "", contents, {});
     EXPECT_NE(shown.find("{ s: " + row.shown + std::string(row.shown.size() < 50 ? 1 : 0, ' ')),
               std::string::npos)
         << shown;
@@ -177,9 +178,9 @@ TEST(HistText, Stack) {
       AddressNames::from_kallsyms("1000 T do_syscall_64\n11b0 T entry_SYSCALL\n1200 T end\n");
   HandMadeContents contents(31 * 8);
   contents.add({0x114a, 0x11b4, 0, 0x1000}, {24});
-  HistTextSources sources;
+  HistNameSources sources;
   sources.names = &names;
-  std::string text = hist_text(hist, "", contents, sources);
+  std::string text = text_of_hist(hist, "", contents, sources);
   EXPECT_NE(text.find("{ common_stacktrace:\n         do_syscall_64+0x14a/0x1b0\n"
                       "         entry_SYSCALL+0x4/0x50\n} hitcount:         24\n"),
             std::string::npos)
@@ -279,7 +280,7 @@ TEST(HistText, SortsTexts) {
     HandMadeContents contents(16);
     for (std::string_view name : {"postgres: two", "b", "postgres: one", "", "\xc3\xa4"})
       contents.add_bytes(std::vector<uint8_t>(name.begin(), name.end()), {1});
-    const std::string text = hist_text(hist, "", contents, {});
+    const std::string text = text_of_hist(hist, "", contents, {});
     std::string seen;
     for (size_t at = 0; (at = text.find("{ comm: ", at)) != std::string::npos; at++) {
       std::string name = text.substr(at + 8, 50);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "hist/image/hist_image_of.h"
 #include "hist/text/hist_text.h"
 
 namespace patchbay::testing {
@@ -40,6 +41,16 @@ inline void add_hitcount(HistData* hist) {
   auto hitcount = hist_field(nullptr, kHistHitcount);
   hitcount->type = "u64";
   hist->values.push_back(std::move(hitcount));
+}
+
+// The text of a histogram, by way of the bytes that the tool gets.
+inline std::string text_of_hist(const HistData& hist, std::string_view definition,
+                                HistContents& contents, const HistNameSources& sources) {
+  const HistImage image = hist_image_of(hist, definition, contents, sources);
+  Result<std::vector<HistImage>> read = parse_hist_images(hist_image_bytes(image));
+  if (!read.ok() || read->size() != 1) return "what was written cannot be read";
+  const std::string text = hist_text(image);
+  return text == hist_text(read->front()) ? text : "what was read is something else";
 }
 
 // What a table holds, in vectors.

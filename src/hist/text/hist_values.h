@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How values stand in the file `hist`. The agent writes them so, and the tool does where it adds up
-// the files of several processes (cmd/measure/hist_sum.h).
+// How values stand in a text of a histogram.
 //
 //   lat (%):  33.33
 //   lat: ######
@@ -15,54 +14,55 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "hist/hist_table.h"
+#include "hist/image/hist_image.h"
 
 namespace patchbay {
 
 inline constexpr int kHistNumberWidth = 10;
 
-// The counters of one value: kQuantileBuckets of them, or twice as many of one with a sign.
-using HistCounts = std::span<const uint64_t>;
-// The nearest rank: the smallest value that `per_mille` of all are not above. `total`: the sum of
-// the counters. Of a value with a sign it is an int64_t.
-uint64_t quantile_of(HistCounts counters, uint64_t total, uint64_t per_mille);
+// How often all of them were there together.
+uint64_t hits_in(const HistRanges& ranges);
+// The nearest rank: the smallest value that `per_mille` of all are not above. `total`: hits_in().
+// Below 0 it is an int64_t.
+uint64_t quantile_of(const HistRanges& ranges, uint64_t total, uint64_t per_mille);
+void add_ranges(HistRanges* sum, const HistRanges& other);
 
 // A number in its columns; `is_signed`: it is an int64_t.
 void put_hist_number(std::string* out, uint64_t value, bool is_signed);
-// Digits, a `-` before them where the number is an int64_t below 0, nothing else.
-std::optional<uint64_t> parse_hist_number(std::string_view untrusted_text, int base = 10);
 
 // Each begins with a blank and the name of the value, but for the first two, which follow it.
 void put_hist_percent(std::string* out, uint64_t value, uint64_t total);
 void put_hist_graph(std::string* out, uint64_t value, uint64_t most);
-void put_hist_quantiles(std::string* out, std::string_view name, HistCounts counters);
-void put_hist_counters(std::string* out, std::string_view name, uint64_t sum, HistCounts counters);
-
-// What stands behind "NAME.counters: ".
-struct HistCounters {
-  uint64_t sum = 0;                                  // of numbers with a sign: an int64_t
-  std::vector<std::pair<int32_t, uint64_t>> ranges;  // each once, in order, with its hits
-
-  // Nothing: it is no such text.
-  static std::optional<HistCounters> parse(std::string_view untrusted_text);
-  void add(const HistCounters& other);
-  // Some are below 0. Without one nothing says whether the numbers have a sign.
-  bool has_negative() const { return !ranges.empty() && ranges.front().first < 0; }
-  // As HistCounts, twice as many where some are below 0.
-  std::vector<uint64_t> counters() const;
+// The share and the bar alone: "33.33", "######"; empty: the share of nothing.
+std::string hist_share(uint64_t value, uint64_t total);
+std::string hist_bar(uint64_t value, uint64_t most);
+// p50, p90, p99, p99.9, max.
+struct HistQuantile {
+  const char* name;
+  uint64_t per_mille;
 };
+inline constexpr HistQuantile kHistQuantilesShown[] = {
+    {"p50", 500}, {"p90", 900}, {"p99", 990}, {"p99.9", 999}, {"max", 1000}};
+void put_hist_quantiles(std::string* out, std::string_view name, const HistRanges& ranges,
+                        bool is_signed);
+void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
+                       const HistRanges& ranges, bool is_signed);
+
+// "name", "name+0x10/0x80", or "0x1234" when nothing is known there.
+std::string hist_address_text(const HistName& name, bool with_offset);
+
+// Of all rows, for .percent and .graph.
+struct HistValueSums {
+  uint64_t total = 0, most = 0;
+};
+std::vector<HistValueSums> sums_of_values(const HistImage& image);
 
 // Lines of a head about such values.
 std::string hist_quantile_note(std::string_view name);
 std::string hist_counter_note(std::string_view name);
-// What stands below the entries.
-void put_hist_totals(std::string* out, const HistTotals& totals);
 
 }  // namespace patchbay

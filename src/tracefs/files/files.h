@@ -96,6 +96,7 @@ FilePtr make_event_filter(const Place& place);
 FilePtr make_event_format(const Place& place);
 FilePtr make_event_hist(const Place& place);
 FilePtr make_event_hist_debug(const Place& place);
+FilePtr make_event_hist_image(const Place& place);  // not listed
 FilePtr make_event_id(const Place& place);
 FilePtr make_event_inject(const Place& place);
 FilePtr make_event_mirror(const Place& place);

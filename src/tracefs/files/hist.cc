@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // events/SYSTEM/EVENT/hist: the histograms of the event, the oldest first. poll() says POLLIN when
 // there were hits since the file was read, POLLPRI when there were since it said so.
+// hist_image: the same as bytes, for the tool (abi/table_abi.h). It is not listed.
 // hist_debug: what their definitions were understood as.
 #include <unordered_map>
 
 #include "hist/hist_table.h"
+#include "hist/image/hist_image_of.h"
 #include "hist/text/hist_text.h"
 #include "tracefs/files/files.h"
 #include "trigger/hist_triggers.h"
@@ -47,9 +49,11 @@ class CommsById {
   std::unordered_map<uint32_t, std::string> comms_;
 };
 
+enum class HistFormat : uint8_t { kText, kImage };
+
 class HistFile : public File {
  public:
-  explicit HistFile(const Place& place) : place_(place) {}
+  HistFile(const Place& place, HistFormat format) : place_(place), format_(format) {}
   uint32_t mode() const override { return kReadable; }
 
   Status open(uint32_t) override {
@@ -62,16 +66,18 @@ class HistFile : public File {
     PB_ASSIGN(std::vector<HistData*> found, find());
     hits_read_ = hits_of(found);
     CommsById comms(*place_.tree);
-    HistTextSources sources;
+    HistNameSources sources;
     sources.names = place_.tree->text_sources().names;
     sources.comm = [&comms](uint32_t tid) { return comms.of(tid); };
-    std::string text;
+    std::string bytes;
     for (const HistData* hist : found) {
-      if (!text.empty()) text += kBetween;
-      auto contents = contents_of_table(*hist);
-      text += hist_text(*hist, HistTriggers::definition_text(*hist), *contents, sources);
+      const auto contents = contents_of_table(*hist);
+      const HistImage image =
+          hist_image_of(*hist, HistTriggers::definition_text(*hist), *contents, sources);
+      if (format_ == HistFormat::kText && !bytes.empty()) bytes += kBetween;
+      bytes += format_ == HistFormat::kText ? hist_text(image) : hist_image_bytes(image);
     }
-    return text;
+    return bytes;
   }
 
   bool readable() override {
@@ -95,6 +101,7 @@ class HistFile : public File {
   }
 
   const Place place_;
+  const HistFormat format_;
   uint64_t hits_read_ = 0, hits_told_ = 0;
 };
 
@@ -109,7 +116,13 @@ Result<std::string> show_debug(const TraceArray& array, LiveEvent& event, const 
 
 }  // namespace
 
-FilePtr make_event_hist(const Place& place) { return std::make_unique<HistFile>(place); }
+FilePtr make_event_hist(const Place& place) {
+  return std::make_unique<HistFile>(place, HistFormat::kText);
+}
+
+FilePtr make_event_hist_image(const Place& place) {
+  return std::make_unique<HistFile>(place, HistFormat::kImage);
+}
 
 FilePtr make_event_hist_debug(const Place& place) {
   return make_event_text_file(place, show_debug);

@@ -4,7 +4,7 @@
 #include "hist/definition/hist_compile.h"
 #include "hist/hist_program.h"
 #include "hist/hist_table_hot.h"
-#include "hist/text/hist_text.h"
+#include "hist/image/hist_image_of.h"
 
 namespace patchbay {
 
