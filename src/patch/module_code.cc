@@ -178,8 +178,8 @@ void ModuleCode::read_stored() {
     if (range && test_bit(range->entry_bytes, value - range->first)) stored_.push_back(value);
     if (!aborts_.empty() && std::binary_search(aborts_.begin(), aborts_.end(), value))
       abort_places.push_back(place);
-    if (range && (place - last_place == 8 || place - last_place == 4))
-      note_labels(last_value, value);
+    const uint64_t step = place - last_place;
+    if (range && (step == 8 || step == 4) && place % step == 0) note_labels(last_value, value);
     if (range) last_place = place, last_value = value;
   });
   std::sort(stored_.begin(), stored_.end());

@@ -275,10 +275,9 @@ struct Entrances {
   // An indirect jump of the function goes back to its beginning. Its address alone, in data or in
   // an instruction, says nothing: that is how functions are handed on.
   bool back_to(uint64_t entry, uint64_t patch) const {
-    if (!has_jump) return false;
+    if (!has_jump || moves_stack(code.code_at(patch))) return false;
     if (code.label_at_entry(entry)) return true;
     if (patch != entry && code.address_into(patch, patch + 1)) return true;
-    if (moves_stack(code.code_at(patch))) return false;
     return std::any_of(certain.begin(), certain.end(),
                        [&](uint64_t to) { return to == entry || to == patch; });
   }
