@@ -15,10 +15,12 @@ endif()
 function(pb_debug_info_object name compiler flags)
   list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/tests/debug_info/ OUTPUT_VARIABLE sources)
   separate_arguments(flag_list UNIX_COMMAND "${flags}")
+  # clang puts .dwo files where it is started.
+  file(MAKE_DIRECTORY ${objects_dir}/${name})
   add_custom_command(OUTPUT ${objects_dir}/${name}.so
     COMMAND ${compiler} ${flag_list} -w -fPIC -shared -nostdlib -Wl,--build-id -fcf-protection=none
       ${sources} -o ${objects_dir}/${name}.so
-    DEPENDS ${sources} VERBATIM)
+    WORKING_DIRECTORY ${objects_dir}/${name} DEPENDS ${sources} VERBATIM)
   set(debug_info_objects ${debug_info_objects} ${objects_dir}/${name}.so PARENT_SCOPE)
 endfunction()
 
@@ -51,11 +53,17 @@ pb_debug_info_object(namesakes_5 ${CMAKE_C_COMPILER}
 pb_debug_info_object(bases_4 ${CMAKE_CXX_COMPILER} "-O0 -gdwarf-4" bases.cc)
 pb_debug_info_object(bases_5 ${CMAKE_CXX_COMPILER} "-O2 -gdwarf-5" bases.cc)
 pb_debug_info_object(values_z ${CMAKE_C_COMPILER} "-O2 -gdwarf-5 -gz=zlib" values.c other.c)
-pb_debug_info_object(values_split ${CMAKE_C_COMPILER} "-O0 -gdwarf-5 -gsplit-dwarf" values.c)
+pb_debug_info_object(values_split ${CMAKE_C_COMPILER} "-O0 -gdwarf-5 -gsplit-dwarf"
+  values.c other.c)
+pb_debug_info_object(passing_split_4 ${CMAKE_C_COMPILER} "-O0 -gdwarf-4 -gsplit-dwarf" passing.c)
+pb_debug_info_object(passing_split_5 ${CMAKE_C_COMPILER} "${optimized} -gdwarf-5 -gsplit-dwarf"
+  passing.c)
 pb_debug_info_object(values_none ${CMAKE_C_COMPILER} "-O0 -g0" values.c)
 find_program(PATCHBAY_OTHER_COMPILER clang)
 if(PATCHBAY_OTHER_COMPILER)
   pb_debug_info_object(passing_clang ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5" passing.c)
+  pb_debug_info_object(passing_clang_split ${PATCHBAY_OTHER_COMPILER} "-O2 -gdwarf-5 -gsplit-dwarf"
+    passing.c)
   pb_debug_info_object(enums_clang ${PATCHBAY_OTHER_COMPILER} "-O0 -gdwarf-5" enums.cc)
   pb_debug_info_object(objects_clang ${PATCHBAY_OTHER_COMPILER}
     "-std=c++20 -O0 -gdwarf-5 -fstandalone-debug" objects.cc)

@@ -12,6 +12,7 @@
 #include "cmd/target/event_definition.h"
 #include "cmd/target/named_function.h"
 #include "cmd/target/probe_source.h"
+#include "cmd/target/prototypes.h"
 #include "cmd/target/tool_uses.h"
 #include "event/trace_options.h"
 #include "symbol/symbol.h"
@@ -217,11 +218,20 @@ Status empty_functions(serve::Client& client, const std::string& path, AppliedRe
 
 namespace {
 
+bool is_one_word(const std::string& pattern) {
+  return !pattern.empty() && !is_digit(pattern[0]) &&
+         std::all_of(pattern.begin(), pattern.end(), is_word_char);
+}
+
 // A function that nothing matches, with the ones that are called nearly so.
 Error unknown_function(serve::Client& client, std::string_view option, const std::string& pattern,
                        const Error& error) {
   Result<std::string> text = client.read_all("available_filter_functions", serve::kMostFunctions);
   if (!text.ok() || error.errno_value != EINVAL) return about(option, pattern, error);
+  if (is_one_word(pattern))
+    if (const std::string copies = only_copies_of(objects_of(client.pid(), client.exe()), pattern);
+        !copies.empty())
+      return user_error(ENOENT, std::string(option) + " '" + pattern + "': " + copies);
   std::vector<std::string> lines = split_lines(*text);
   std::vector<std::string_view> names;
   for (const std::string& line : lines)
@@ -375,11 +385,6 @@ std::string as_filter_line(serve::Client& client, const std::string& text) {
     return is_file_of_library(library, std::string(base_name(object)));
   });
   return is_loaded || library.starts_with("lib") ? name + ":mod:" + library : text;
-}
-
-bool is_one_word(const std::string& pattern) {
-  return !pattern.empty() && !is_digit(pattern[0]) &&
-         std::all_of(pattern.begin(), pattern.end(), is_word_char);
 }
 
 // A name in the file means each function that is called so; an option's means those of one object.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -233,7 +234,8 @@ std::vector<NamedFunction> functions_named(const std::string& listed, const std:
   return by_name;
 }
 
-void say_what_is_unknown(const std::vector<std::string>& unknown) {
+// `why`: of those of which there is debug information that does not say it; a sentence.
+void say_what_is_unknown(const std::vector<std::string>& unknown, const std::string& why) {
   if (unknown.empty()) return;
   // The shortest is the one that a person reads.
   const std::string& one = *std::min_element(
@@ -243,7 +245,8 @@ void say_what_is_unknown(const std::vector<std::string>& unknown) {
                                 ? one + "()"
                                 : std::to_string(unknown.size()) + " functions (" + one + "() …)";
   remark("nothing says what the arguments of " + which + " are: six words are shown; `" + one +
-         "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))");
+         "(int a, string b)` says it, or a file of prototypes (patchbay-record(1))" +
+         (why.empty() ? "" : ". " + why));
 }
 
 void add_functions(Prototype prototype, bool is_one_of_many, bool has_rest,
@@ -359,6 +362,28 @@ void keep_clone(const std::string& whole, const std::string& name, Prototype* pr
   }
 }
 
+// Of local functions of C that no debug information tells apart, each has an event of its own:
+// helper@a.c(…).
+void split_namesakes(serve::Client& client, const std::string& function, Definitions* definitions) {
+  const Definition one = definitions->back();
+  const size_t nr_library = function.size() - split_library(function).second.size();
+  const bool is_word =
+      std::all_of(function.begin() + std::ptrdiff_t(nr_library), function.end(), is_word_char);
+  if (!is_word || !one.line.starts_with(function + "(")) return;
+  const std::map<uint64_t, std::string> names = namesakes_of(client, function);
+  const auto is_of_cxx = [](const auto& name) {
+    return name.second.find('@') == std::string::npos;
+  };
+  if (names.empty() || std::any_of(names.begin(), names.end(), is_of_cxx)) return;
+  definitions->pop_back();
+  for (const auto& [address, name] : names) {
+    Definition& each = definitions->emplace_back(one);
+    each.line.replace(nr_library, function.size() - nr_library, name);
+    each.is_one_of_many = true;
+  }
+  remark("-e '" + function + "' means " + std::to_string(names.size()) + " functions");
+}
+
 // Empty: the process has no such function.
 Result<Definitions> named_definitions(serve::Client& client, const EventRequest& event,
                                       bool has_rest) {
@@ -390,6 +415,7 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
   Prototypes prototypes(objects, found.size() > kMany);
   Definitions definitions;
   std::vector<std::string> unknown;
+  std::string why_unknown;
   // Debug information says all copies of a function.
   std::set<std::string> with_clones;
   const auto is_clone = [](const NamedFunction& one) {
@@ -408,15 +434,21 @@ Result<Definitions> named_definitions(serve::Client& client, const EventRequest&
         prototype.source == Prototype::Source::kDebugInfo && !prototype.lines.empty();
     if (is_said) with_clones.insert(whole);
     if (is_clone(function) && !is_said) prototype = prototypes.of(function.name, function.library);
-    if (prototype.source == Prototype::Source::kNone) unknown.push_back(function.name);
+    if (prototype.source == Prototype::Source::kNone) {
+      unknown.push_back(function.name);
+      if (why_unknown.empty()) why_unknown = prototype.why_unknown;
+    }
     if (found.size() == 1) print_probe_notes(prototype.notes);
+    const bool may_have_namesakes = !is_said && prototype.libraries.empty();
     add_functions(std::move(prototype), found.size() > 1, has_rest, &definitions);
+    if (may_have_namesakes && found.size() <= kMany)
+      split_namesakes(client, function.name, &definitions);
   }
   if (event.is_own_code)
     remark("the calls of " + std::to_string(found.size()) +
            " functions of the program itself; -e shows others, as -e malloc, and -c counts");
   else
-    say_what_is_unknown(unknown);
+    say_what_is_unknown(unknown, why_unknown);
   if (found.size() > 1 && !event.is_own_code)
     remark("-e '" + event.text + "' means " + std::to_string(found.size()) + " functions");
   return definitions;
@@ -448,7 +480,8 @@ Definitions definitions_of_stub(serve::Client& client, const std::string& text, 
   Definitions definitions;
   const std::string function = text.substr(0, text.size() - kOwnCalls.size());
   Prototype prototype = Prototypes(objects_of(client.pid(), client.exe())).of(function, "");
-  if (prototype.source == Prototype::Source::kNone) say_what_is_unknown({text});
+  if (prototype.source == Prototype::Source::kNone)
+    say_what_is_unknown({text}, prototype.why_unknown);
   if (has_rest && !prototype.with_rest.empty())
     prototype.lines[0] = std::exchange(prototype.with_rest, "");
   for (std::string& line : prototype.lines)
@@ -474,7 +507,7 @@ Result<Definitions> unlisted_definitions(serve::Client& client, const std::strin
   if (!is_known && !prototype.only_copies.empty())
     return user_error(EINVAL, "-e '" + text + "': " + prototype.only_copies);
   if (!is_known && !has_library && place_in_process(client, text).empty()) return definitions;
-  if (!is_known) say_what_is_unknown({text});
+  if (!is_known) say_what_is_unknown({text}, prototype.why_unknown);
   if (const std::string soname = has_library ? "" : library_to_come(prototype, text, objects);
       !soname.empty()) {
     remark(text + "() waits for " + soname + ", which the program does not have yet");
@@ -629,7 +662,12 @@ Result<std::string> define_function(serve::Client& client, const std::string& li
     FunctionEventDef there = *parsed.def;
     there.event = name.substr(name.find(':') + 1);
     there.function = place;
-    if (!place.empty()) defined = define(client, "function_events", there.canonical());
+    if (!place.empty())
+      defined = define(client, "function_events", there.canonical());
+    else if (const std::string copies =
+                 only_copies_of(objects_of(client.pid(), client.exe()), parsed.def->function);
+             !copies.empty())
+      return user_error(ENOENT, copies);
   }
   if (!defined.ok()) return defined.error();
   if (uses) uses->add(ToolUse::Kind::kFunction, name.substr(name.find(':') + 1));

@@ -371,6 +371,9 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
     Result<FunctionEventLines> lines = probes->function_events(function);
     if (!lines.ok() && lines.error().errno_value == ENOEXEC && prototype.only_copies.empty())
       prototype.only_copies = lines.error().message();
+    if (!lines.ok() && lines.error().errno_value == ENODATA && prototype.why_unknown.empty() &&
+        (!library.empty() || defines(object, function)))
+      prototype.why_unknown = lines.error().message();
     if (!lines.ok()) continue;
     prototype.source = Prototype::Source::kDebugInfo;
     prototype.where = object;
@@ -424,6 +427,10 @@ Prototype Prototypes::of(const std::string& asked, const std::string& library) {
   prototype.objects = {{}};
   prototype.wholes = {{}};
   return prototype;
+}
+
+std::string only_copies_of(const std::vector<std::string>& objects, const std::string& function) {
+  return Prototypes(objects).of(function, "").only_copies;
 }
 
 }  // namespace patchbay::cmd

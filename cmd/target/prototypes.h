@@ -87,6 +87,8 @@ struct Prototype {
   std::vector<std::string> notes;
   // kNone: the sentence about a function of which only inlined copies are left.
   std::string only_copies = {};
+  // kNone: why the debug information does not say it, if there is any; a sentence.
+  std::string why_unknown = {};
 };
 
 class Prototypes {
@@ -107,6 +109,10 @@ class Prototypes {
   bool many_;
   std::map<std::string, std::optional<KeptSource>> open_;  // none: no debug information
 };
+
+// The sentence about a function of which only inlined copies are left, in one of these files; "":
+// it is none.
+std::string only_copies_of(const std::vector<std::string>& objects, const std::string& function);
 
 // Where prototypes are looked for, the first first.
 std::vector<std::string> prototype_directories();

@@ -61,7 +61,9 @@ constexpr Row kPassing[] = {
 
 class Passing : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Compilers, Passing,
-                         ::testing::Values("passing_4", "passing_5", "passing_clang"));
+                         ::testing::Values("passing_4", "passing_5", "passing_split_4",
+                                           "passing_split_5", "passing_clang",
+                                           "passing_clang_split"));
 
 TEST_P(Passing, EachParameterHasItsPlace) {
   if (!test::has_object(GetParam())) GTEST_SKIP();

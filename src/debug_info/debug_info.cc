@@ -151,7 +151,9 @@ Status DebugInfo::open_files(const std::string& path) {
     if (size > header) code_ranges_.emplace_back(segment.p_vaddr + header, segment.p_vaddr + size);
   }
   if (!has_dwarf(elf_)) PB_TRY(find_debug_file());
-  dwarf_ = ::dwarf_begin_elf(debug_elf_ ? debug_elf_ : elf_, DWARF_C_READ, nullptr);
+  Elf* const with_dwarf = debug_elf_ ? debug_elf_ : elf_;
+  dwarf_ = ::dwarf_begin_elf(with_dwarf, DWARF_C_READ, nullptr);
+  if (dwarf_) split_units_.join(&dwarf_, with_dwarf, debug_path_);
   if (!dwarf_) {
     return user_error(EINVAL, "The debug information in " + debug_path_ +
                                   " cannot be read: " + ::dwarf_errmsg(-1) + ".");

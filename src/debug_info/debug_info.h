@@ -4,6 +4,7 @@
 // of this folder is linked into the agent.
 //
 //   debug_info      the file, its debug file, its symbols and call frame information
+//   split_units     what -gsplit-dwarf has put into other files
 //   unit_index      which units can say something about a name, without reading them all
 //   kept_units      what was found there, kept for the next command
 //   functions       a function's instances: its own code, and each place it was inlined into
@@ -16,8 +17,8 @@
 //   prototypes      by a function's address: how its recorded arguments are shown
 //
 // The bytes are foreign. libdw checks what it reads, and every walk of ours has a bound. libdw
-// opens no file by itself: it would wait for a FIFO, and what it maps would not be noted
-// (base/mapped_files.h).
+// opens no file by itself, but copies of ours (split_units.h): it would wait for a FIFO, and what
+// it maps would not be noted (base/mapped_files.h).
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -33,6 +34,7 @@
 
 #include "base/file_mapping.h"
 #include "base/result.h"
+#include "debug_info/split_units.h"
 #include "symbol/plt.h"
 
 namespace patchbay {
@@ -66,6 +68,7 @@ class DebugInfo {
   bool is_program() const { return is_program_; }                // it asks for a dynamic linker
 
   Dwarf* dwarf() const { return dwarf_; }
+  const SplitUnits& split_units() const { return split_units_; }
   // A section of the file with the DWARF, decompressed; empty when it has none.
   std::string_view section(const char* name) const;
   // Sorted by address; functions and data.
@@ -114,6 +117,7 @@ class DebugInfo {
   FileMapping file_, debug_file_, alt_file_;
   Elf* elf_ = nullptr;
   Elf *debug_elf_ = nullptr, *alt_elf_ = nullptr;  // null: elf_, and none
+  SplitUnits split_units_;
   Dwarf *dwarf_ = nullptr, *alt_ = nullptr;
   Dwarf_CFI *eh_frame_ = nullptr, *debug_frame_ = nullptr;
   bool has_asked_for_frames_ = false;

@@ -37,7 +37,8 @@ TEST(DebugInfo, OfOtherMachinesIsRefused) {
 }
 
 class Opened : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Objects, Opened, ::testing::Values("values_4", "values_5", "values_z"));
+INSTANTIATE_TEST_SUITE_P(Objects, Opened,
+                         ::testing::Values("values_4", "values_5", "values_z", "values_split"));
 
 TEST_P(Opened, SymbolsAndPlaces) {
   const auto info = test::open_info(test::object_path(GetParam()));

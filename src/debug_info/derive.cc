@@ -813,9 +813,10 @@ class NamesOfInstances {
       const std::string text = demangle(symbols_.back(), true);
       const DemangledName parts = split_demangled(text);
       const bool is_cut = !parts.name.empty() && !parts.parameters.empty();
+      // Of Rust's the hash is left out, which people do not write.
       whole_.push_back(is_cut ? std::string(parts.name) + std::string(parts.parameters) +
                                     std::string(parts.trailing)
-                              : text);
+                              : demangle(symbols_.back(), false));
     }
   }
   // C4: for those who do not know the symbol its name means C1 and C2, which take less.
@@ -933,15 +934,15 @@ Result<FunctionEventLines> SourceProbes::function_events(std::string_view functi
   const size_t called = found.size();
   std::erase_if(found, is_assembler);
   if (found.empty())
-    return user_error(EINVAL, "The function " + std::string(function) +
-                                  "() is written in assembler: nothing says what its arguments "
-                                  "are.");
+    return user_error(ENODATA, "The function " + std::string(function) +
+                                   "() is written in assembler: nothing says what its arguments "
+                                   "are.");
   std::erase_if(found, has_lines_alone);
   if (found.empty())
-    return user_error(EINVAL, "The debug information of " + info_->name() +
-                                  " has the lines of its code alone (-g1): nothing says what the "
-                                  "arguments of " +
-                                  std::string(function) + "() are.");
+    return user_error(ENODATA, "The debug information of " + info_->name() +
+                                   " has the lines of its code alone (-g1): nothing says what the "
+                                   "arguments of " +
+                                   std::string(function) + "() are.");
   FunctionEventLines result;
   copies -= called;
   if (copies > 0)

@@ -112,7 +112,8 @@ class Derive : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<SourceProbes> probes_;
 };
 INSTANTIATE_TEST_SUITE_P(Compilers, Derive,
-                         ::testing::Values("values_4", "values_5", "values_z", "values_clang"));
+                         ::testing::Values("values_4", "values_5", "values_z", "values_split",
+                                           "values_clang"));
 
 TEST_P(Derive, ExpressionsAtTheEntry) {
   const std::string name = GetParam();

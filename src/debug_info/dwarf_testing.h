@@ -42,9 +42,11 @@ inline bool made_by_clang(const DebugInfo& info) {
   Dwarf_Off next = 0;
   size_t header = 0;
   Dwarf_Die unit;
-  return ::dwarf_nextcu(info.dwarf(), 0, &next, &header, nullptr, nullptr, nullptr) == 0 &&
-         ::dwarf_offdie(info.dwarf(), header, &unit) &&
-         text_of(unit, DW_AT_producer).find("clang version ") != std::string::npos;
+  if (::dwarf_nextcu(info.dwarf(), 0, &next, &header, nullptr, nullptr, nullptr) != 0 ||
+      !::dwarf_offdie(info.dwarf(), header, &unit))
+    return false;
+  unit = info.split_units().rest_of(unit).value_or(unit);
+  return text_of(unit, DW_AT_producer).find("clang version ") != std::string::npos;
 }
 
 // The first entry of this name, children before siblings.
@@ -62,6 +64,7 @@ inline Dwarf_Die die_named(const DebugInfo& info, std::string_view name) {
        offset = next) {
     Dwarf_Die unit;
     if (!::dwarf_offdie(info.dwarf(), offset + header, &unit)) continue;
+    unit = info.split_units().rest_of(unit).value_or(unit);
     if (std::optional<Dwarf_Die> found = find_named(unit, name)) return *found;
   }
   ADD_FAILURE() << "no entry is called " << name;

@@ -125,16 +125,18 @@ TEST(EntryParameters, ClonesBesideAFunctionHaveTheirOwn) {
 }
 
 TEST(EntryParameters, AResultThatNobodyReadsIsNotShown) {
-  const std::string path = test::object_path("unread_clang");
-  if (!test::has_object("unread_clang")) GTEST_SKIP() << "no clang";
-  Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(path);
-  ASSERT_TRUE(probes.ok());
-  const auto result_of = [&](const char* function) {
+  static constexpr Row kRows[] = {{"unread_clang", "known", ""},
+                                  {"unread_clang", "handed_up", "float"},
+                                  {"unread_clang", "unwanted", ""},
+                                  {"unread_5", "unwanted", ""}};
+  for (const auto& [object, function, result] : kRows) {
+    if (!test::has_object(object)) continue;
+    Result<std::unique_ptr<SourceProbes>> probes = SourceProbes::open(test::object_path(object));
+    ASSERT_TRUE(probes.ok());
     Result<FunctionEventLines> made = (*probes)->function_events(function);
-    return made.ok() ? made->results.at(0) : made.error().message();
-  };
-  EXPECT_EQ(result_of("known"), "");
-  EXPECT_EQ(result_of("handed_up"), "float");
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_EQ(made->results.at(0), result) << object << " " << function;
+  }
 }
 
 }  // namespace

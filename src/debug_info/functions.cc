@@ -285,17 +285,13 @@ Error FunctionFinder::no_function() {
   }
   std::vector<std::string> near = near_matches(name_, candidates);
   for (size_t i = 0; i < near.size(); i++) sentence += (i ? ", " : "; near: ") + near[i];
-  if (has_split_units())
-    sentence +=
-        ". Most of that is in .dwo files, which are not read: compile without -gsplit-dwarf";
+  if (const std::string& missing = info_.split_units().missing(); !missing.empty()) {
+    sentence += ". A part of that is in .dwo files (-gsplit-dwarf), and ";
+    append_escaped(&sentence, missing);
+    return user_error(
+        ENODATA, sentence + " is not there, or is of another build. (A .dwp file is not read.)");
+  }
   return user_error(ENOENT, sentence + ".");
-}
-
-bool FunctionFinder::has_split_units() const {
-  const std::vector<Dwarf_Die> units = index_.all();
-  return std::any_of(units.begin(), units.end(), [](Dwarf_Die unit) {
-    return ::dwarf_hasattr(&unit, DW_AT_dwo_name) || ::dwarf_hasattr(&unit, DW_AT_GNU_dwo_name);
-  });
 }
 
 void FunctionFinder::ask(std::string_view name, std::string_view file) {

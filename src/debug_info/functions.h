@@ -78,7 +78,6 @@ class FunctionFinder {
   void collect(std::vector<FunctionInstance>* found) const;
   Status check_one_name(std::vector<FunctionInstance>* found) const;
   Error no_function();
-  bool has_split_units() const;
 
   const DebugInfo& info_;
   const UnitIndex& index_;

@@ -2,6 +2,10 @@
 #include "debug_info/functions.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
 
 #include "debug_info/dwarf_testing.h"
 
@@ -88,13 +92,40 @@ TEST_P(Functions, InnermostOfAnAddress) {
   EXPECT_FALSE(finder_->innermost(unit, 0x7fffffff));
 }
 
-TEST(FunctionsOfSplitUnits, AreSaidToBeElsewhere) {
+TEST(FunctionsOfSplitUnits, AreThereWhereTheirFileIs) {
   const auto info = test::open_info(test::object_path("values_split"));
   ASSERT_TRUE(info);
   const UnitIndex index(*info);
-  const std::string said = FunctionFinder(*info, index).find("nobody", "").error().message();
-  EXPECT_NE(said.find(".dwo files, which are not read: compile without -gsplit-dwarf"), said.npos)
-      << said;
+  FunctionFinder finder(*info, index);
+  EXPECT_TRUE(finder.find("reads", "").ok());
+  EXPECT_EQ(finder.find("nobody", "").error().errno_value, ENOENT);
+}
+
+// Another file's name, and a file of another build.
+TEST(FunctionsOfSplitUnits, AreSaidToBeElsewhere) {
+  const std::string object = test::object_path("values_split");
+  const std::string bytes = test::read_bytes(object), split = object + "-values.dwo";
+  const size_t name = bytes.find("-values.dwo");
+  if (test::read_bytes(split).empty() || name == bytes.npos) GTEST_SKIP() << "another name";
+  const test::TemporaryFile file;
+  for (const char* other : {"-absent.dwo", "-others.dwo"}) {
+    std::string renamed = bytes;
+    for (size_t at = name; at != bytes.npos; at = bytes.find("-values.dwo", at + 1))
+      renamed.replace(at, 11, other);
+    std::ofstream(file.path(), std::ios::binary) << renamed;
+    const std::string others = object + "-others.dwo";
+    std::ofstream(others, std::ios::binary)
+        << test::read_bytes(test::object_path("passing_split_5") + "-passing.dwo");
+    const auto info = test::open_info(file.path());
+    ASSERT_TRUE(info);
+    const UnitIndex index(*info);
+    const Error error = FunctionFinder(*info, index).find("reads", "").error();
+    EXPECT_EQ(error.errno_value, ENODATA);
+    EXPECT_NE(error.message().find(std::string(other) + " is not there, or is of another build"),
+              std::string::npos)
+        << error.message();
+    ::unlink(others.c_str());
+  }
 }
 
 }  // namespace

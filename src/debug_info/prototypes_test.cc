@@ -62,7 +62,9 @@ constexpr ResultRow kResults[] = {
 
 class Prototypes : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Compilers, Prototypes,
-                         ::testing::Values("passing_4", "passing_5", "passing_clang"));
+                         ::testing::Values("passing_4", "passing_5", "passing_split_4",
+                                           "passing_split_5", "passing_clang",
+                                           "passing_clang_split"));
 
 TEST_P(Prototypes, OfFunctionsByTheirAddress) {
   if (!test::has_object(GetParam())) GTEST_SKIP();

@@ -133,8 +133,29 @@ bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry, ResultRegiste
 bool ResultUses::is_never_read(Dwarf_Die function, uint64_t entry) {
   nr_asked_ = 0;
   const std::vector<ResultRegister> registers = result_registers(function);
-  return std::any_of(registers.begin(), registers.end(),
-                     [&](ResultRegister one) { return is_never_read(function, entry, one, 0); });
+  return std::any_of(registers.begin(), registers.end(), [&](ResultRegister one) {
+    return is_never_read(function, entry, one, 0) || !may_be_made(entry, one);
+  });
+}
+
+// What is no argument either is made by the function, or by nobody.
+bool ResultUses::may_be_made(uint64_t entry, ResultRegister result) const {
+  const ObjectSymbol* symbol = info_.symbol_at(entry, true);
+  const bool is_argument = result != ResultRegister::kRax && result != ResultRegister::kSt0;
+  if (is_argument || !symbol || symbol->address != entry || symbol->size == 0) return true;
+  const uint64_t end = entry + symbol->size;
+  for (uint64_t at = entry; at < end;) {
+    const std::string_view code = info_.code(at, kMaxInsnLength);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(code.data());
+    Insn insn;
+    if (!decode_insn(bytes, code.size(), at, &insn)) return true;
+    const bool is_left = insn.kind == InsnKind::kCall || insn.kind == InsnKind::kIndirectCall ||
+                         insn.kind == InsnKind::kIndirectJump ||
+                         (insn.is_direct_branch() && (insn.target < entry || insn.target >= end));
+    if (is_left || use_of_result(bytes, code.size(), result) != RegisterUse::kNone) return true;
+    at += insn.length;
+  }
+  return false;
 }
 
 bool ResultUses::is_lost(Dwarf_Die function, uint64_t entry) {

@@ -8,6 +8,9 @@
 //   call f; mov %rax,%rdi               it is read
 //   call f; xor %eax,%eax               it is not
 //   call f; ret        jmp f            what the caller returns is read, if it returns anything
+//
+// A caller may also read what it knows to be of no worth, as bytes that pad a structure. Then the
+// function tells it, which has nothing to do with the register.
 #pragma once
 
 #include <optional>
@@ -30,6 +33,7 @@ class ResultUses {
   // result before that is written again.
   bool is_never_read(Dwarf_Die function, uint64_t entry);
   bool is_never_read(Dwarf_Die function, uint64_t entry, ResultRegister result, int depth);
+  bool may_be_made(uint64_t entry, ResultRegister result) const;
   bool is_read_from(uint64_t address, ResultRegister result, int depth, int* budget);
   bool is_read_by_caller_of(uint64_t address, ResultRegister result, int depth);
 

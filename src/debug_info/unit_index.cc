@@ -101,7 +101,7 @@ std::vector<Dwarf_Die> UnitIndex::entries_of(const Marks& marks) const {
   for (size_t i = 0; i < units_.size(); i++) {
     Dwarf_Die entry;
     if (marks[i] && ::dwarf_offdie(info_.dwarf(), units_[i].first_entry, &entry))
-      entries.push_back(entry);
+      entries.push_back(info_.split_units().rest_of(entry).value_or(entry));
   }
   return entries;
 }
@@ -170,16 +170,31 @@ void UnitIndex::keep(std::string_view name, const Marks& marks) const {
   kept_->add(name, offsets);
 }
 
+void UnitIndex::mark_split(std::string_view name, Marks* marks) const {
+  if (!info_.split_units().is_any()) return;
+  for (size_t i = 0; i < units_.size(); i++) {
+    Dwarf_Die entry;
+    if (!::dwarf_offdie(info_.dwarf(), units_[i].first_entry, &entry)) continue;
+    const std::optional<Dwarf_Die> rest = info_.split_units().rest_of(entry);
+    if (rest && SplitUnits::may_name(*rest, name)) (*marks)[i] = true;
+  }
+}
+
 std::vector<Dwarf_Die> UnitIndex::naming(std::string_view name) const {
   Marks marks(units_.size());
-  if (mark_kept(name, &marks)) return entries_of(marks);
+  if (!mark_kept(name, &marks)) find_naming(name, &marks);
+  mark_split(name, &marks);
+  return entries_of(marks);
+}
+
+void UnitIndex::find_naming(std::string_view name, Marks* found) const {
+  Marks& marks = *found;
   std::unordered_set<uint64_t> offsets = offsets_of(info_.section(".debug_str"), name);
   mark_offsets(offsets, &marks);
   mark_indexed(offsets, &marks);
   mark_texts(with_nul(name), &marks);
   mark_texts(std::string(name) + '<', &marks);
   if (kept_) keep(name, marks);
-  return entries_of(marks);
 }
 
 // Whether an abbreviation table has a form that refers to another unit.

@@ -10,7 +10,8 @@
 //
 // A unit that is found may have the bytes by chance. A unit that is not found cannot name it. The
 // found units are then read as they should be. What a search in a large file has found is kept for
-// the next command (kept_units.h).
+// the next command (kept_units.h). The bytes of a unit that is split are in another file, and those
+// are searched, too (split_units.h).
 #pragma once
 
 #include <memory>
@@ -52,6 +53,8 @@ class UnitIndex {
   bool refers_outside(uint64_t abbreviations) const;
   std::vector<Dwarf_Die> entries_of(const Marks& marks) const;
   bool mark_kept(std::string_view name, Marks* marks) const;
+  void mark_split(std::string_view name, Marks* marks) const;
+  void find_naming(std::string_view name, Marks* marks) const;
   void keep(std::string_view name, const Marks& marks) const;
 
   const DebugInfo& info_;

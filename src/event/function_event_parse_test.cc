@@ -513,6 +513,9 @@ TEST(FunctionEventParse, NamesOfFunctions) {
   expect_name("F::operator()(int) const(x64 self, int a)", "F::operator()(int) const",
               "F_operator_int_const");
   expect_name("ns::operator<<(x64 a)", "ns::operator<<", "ns_operator");
+  expect_name("sort<By<operator<<(S&,D_const&)::{lambda(P,P)#2}>_>.constprop.0(x64 a)",
+              "sort<By<operator<<(S&,D_const&)::{lambda(P,P)#2}>_>.constprop.0",
+              "sort_By_operator_S_D_const_lambda_P_P_2___constprop_0");
   expect_name("operator new[](unsigned long)(long size)", "operator new[](unsigned long)",
               "operator_new_unsigned_long");
   expect_name("F::operator bool()", "F::operator bool", "F_operator_bool");

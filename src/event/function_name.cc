@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "event/function_name.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/text.h"
@@ -73,6 +74,8 @@ size_t NameScanner::behind_template(size_t open) const {
     if (text_[i] == '(') {
       i = behind_group(i, '(', ')');
       if (!i--) return 0;
+    } else if (text_.substr(i).starts_with("operator") && !is_word_char(at(i - 1))) {
+      i += 7 + operator_sign(text_.substr(std::min(i + 8, text_.size())));
     } else if (text_[i] == '<') {
       depth++;
     } else if (text_[i] == '>' && --depth == 0) {

@@ -368,9 +368,9 @@ std::string without_template_arguments(std::string_view name) {
 }
 
 std::vector<std::string> mangled_needles(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> kAbbreviated = {
-      "std",           "allocator",      "basic_string", "string", "basic_istream",
-      "basic_ostream", "basic_iostream", "istream",      "ostream"};
+  static constexpr std::array<std::string_view, 10> kAbbreviated = {
+      "std",           "allocator",      "basic_string", "string",  "basic_istream",
+      "basic_ostream", "basic_iostream", "istream",      "ostream", "iostream"};
   std::vector<std::string> needles;
   for (size_t at = 0; at < name.size();) {
     char c = name[at];

@@ -127,6 +127,7 @@ TEST(MangledNeedles, AreWhatTheMangledNameContains) {
   EXPECT_EQ(mangled_needles("ns::Box<int>::get"), (Needles{"2ns", "3Box", "3get"}));
   EXPECT_EQ(mangled_needles("(anonymous namespace)::f"), (Needles{"1f"}));
   EXPECT_EQ(mangled_needles("std::string::append"), (Needles{"6append"}));
+  EXPECT_EQ(mangled_needles("std::iostream::swap"), (Needles{"4swap"}));
   EXPECT_EQ(mangled_needles("ns::C::operator()"), (Needles{"2ns", "1C"}));
   EXPECT_EQ(mangled_needles("C::f(int) const::{lambda()#1}::g"), (Needles{"1C", "1f", "1g"}));
   EXPECT_EQ(mangled_needles("C::f(int)const::{lambda()#1}::g"), (Needles{"1C", "1f", "1g"}));

@@ -50,6 +50,16 @@ static __attribute__((noinline)) long number(long n) {
   sink = n;
   return n + 2;
 }
+static volatile long own;
+static __attribute__((noinline)) const char* unwanted(long n) {
+  own = n;
+  return "text";
+}
+// It stores what the register has, as compilers do for bytes that pad a structure.
+void stores_anything(long n) {
+  unwanted(n);
+  __asm__ volatile("mov %%ax, %0" : "=m"(*(short*)&own));
+}
 // What it returns stands in another register.
 int returns_a_number(long n) {
   sink = long(known(n));

@@ -176,12 +176,46 @@ static inline int twice(int n) { return n * 2; }
 int main(int argc, char **argv) { return twice(argc + 3) - 8; }
 C
 gcc -g -O2 -o copies copies.c
-for what in "record -q -o t.dat -e twice" "calls -e twice" "latency twice"; do
-  # shellcheck disable=SC2086  # several words
-  "$patchbay" $what -- ./copies >out 2>err && fail "$what is taken"
-  has "$what: only copies are left" "$(cat err)" \
+only_copies() {
+  "$patchbay" "$@" -- ./copies >out 2>err && fail "$* is taken"
+  has "$*: only copies are left" "$(cat err)" \
     "Only copies of twice\(\) are left, inlined into main\(\) \(copies.c:2\): .*'twice \\\$params'"
+}
+for name in twice 'twice(int n)'; do
+  only_copies record -q -o t.dat -e "$name"
+  only_copies calls -e "$name"
 done
+only_copies latency twice
+only_copies record -q -o t.dat -t function -l twice
+# Namesakes that nothing but the symbols tells apart have an event each, with and without -g.
+cat >one.c <<'C'
+__attribute__((noipa)) static int helper(int n) { return n + 1; }
+int one(void) { return helper(1) + helper(2); }
+C
+cat >two.c <<'C'
+int one(void);
+__attribute__((noipa)) static int helper(int n) { return n + 2; }
+int main(void) { return one() + helper(3) - 10; }
+C
+for how in -g0 -g; do
+  gcc "$how" -O1 -o namesakes one.c two.c
+  "$patchbay" calls -c -o lines -e helper -- ./namesakes 2>err || fail "calls -c: $(cat err)"
+  same "each namesake is counted by itself ($how)" "2 helper@one.c 1 helper@two.c" \
+    "$(awk '/helper/ { print $1, $NF }' lines | sort -k2 | paste -sd' ')"
+  "$patchbay" hist helper keys=common_pid -- ./namesakes >out 2>err && fail "hist of both ($how)"
+  has "one of them has to be chosen ($how)" "$(cat err)" \
+    'helper@one\.c and helper@two\.c: choose one'
+done
+# What is in .dwo files is read, and else that is the reason.
+gcc -g -O1 -gsplit-dwarf -o split -x c - <<'C'
+static __attribute__((noipa)) int helper(const char *name, int n) { return n + name[0]; }
+int main(void) { return helper("a", 3) - 100; }
+C
+"$patchbay" calls -o lines -e helper -- ./split 2>err
+has "of a .dwo file" "$(cat lines)" '^helper\("a", 3\) = 100 '
+rm -f ./*.dwo
+"$patchbay" calls -o lines -e helper -- ./split 2>err
+has "why the arguments are unknown" "$(cat err)" '\.dwo files .*\.dwo is not there'
 cat >late.c <<'C'
 #include <dlfcn.h>
 int main(void) {

@@ -92,7 +92,7 @@ def place(name, file):
     name = re.sub(r"basic([io]+stream)<char,std::chartraits<char>>", r"\1", name)
     name = name.replace("std::basicstring<char,std::chartraits<char>,std::allocator<char>>",
                         "std::string")
-    if name.startswith("transactionclonefor"):
+    if name.startswith(("transactionclonefor", "non-virtualthunkto", "virtualthunkto")):
         name = name[:name.find("(")] if "(" in name else name
     return name + " " + file
 
@@ -130,7 +130,8 @@ class Target:
                    self.run("list", "functions", "-p", self.pid).stdout.splitlines()
                    if line.endswith((" jump", " short-jump", " int3", " sled"))]
         program = os.path.basename(os.readlink("/proc/%s/exe" % self.pid))
-        names = [line if line.endswith("]") else line + " [" + program + "]" for line in
+        has_object = re.compile(r" \[[^ ]+\]$").search
+        names = [line if has_object(line) else line + " [" + program + "]" for line in
                  self.run("cat", self.pid, "available_filter_functions").stdout.splitlines()]
         every = sorted(set(symbols) | set(names))
         return [one for one in every if "[libpatchbay" not in one and "[[vdso]" not in one]

@@ -156,7 +156,10 @@ has "an unknown function is the program's" "$(recorded things 'nosuch(*)')" \
 said=$(recorded bare 'walk(*)')
 has "no debug information" "$said" '/bare has no debug information'
 [[ $said != *Zydis* && $said != *libm* ]] || fail "the libraries of the agent are named: $said"
-has ".dwo files are not read" "$(recorded split 'walk(*)')" 'in .dwo files, which are not read'
+has "of .dwo files" "$(recorded split 'walk(*)')" '^main->walk\(thing=[0-9a-f]+, depth=5\)$'
+has "a variable of one" "$(recorded split 'walk:0 depth')" 'depth=5$'
+rm -f "$work"/*.dwo
+has ".dwo files that are gone" "$(recorded split 'walk(*)')" '\.dwo files .* is not there'
 has "what stands behind the list is pointed at" "$(recorded things 'walk(x64 t) ret')" \
   "^Unexpected token 'ret' for END state"
 said=$("$patchbay" probe -x "$work/things" -n 'walk+99999 thing' 2>&1)
