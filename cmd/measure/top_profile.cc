@@ -11,7 +11,7 @@ namespace patchbay::cmd {
 namespace {
 
 constexpr char kSwitch[] = "function_profile_enabled", kTracers[] = "function_tracers";
-constexpr char kCounts[] = "debug/profile", kLastCounts[] = "/trace_stat/profile";
+constexpr char kCounts[] = "debug/profile_image", kLastCounts[] = "/trace_stat/profile";
 constexpr char kProfiler[] = "trace_profile", kGraphTime[] = "options/graph-time";
 
 }  // namespace
@@ -84,7 +84,7 @@ Status TopProfile::set_up() {
   return client_.write_all(kTracers, default_tracer_ + "\n", true);
 }
 
-Result<std::string> TopProfile::look() { return client_.read_all(kCounts, serve::kMostFunctions); }
+Result<std::string> TopProfile::look() { return client_.read_all(kCounts, kMostProfile); }
 
 std::optional<std::string> TopProfile::last_look(const std::string& process_directory) {
   Result<std::string> text = read_in_root(process_directory, kLastCounts, kMostForeignText);

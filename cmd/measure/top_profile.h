@@ -4,6 +4,7 @@
 // uses it. Then the process is as it was found.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@
 #include "serve/client.h"
 
 namespace patchbay::cmd {
+
+// What debug/profile_image has at most.
+inline constexpr serve::Most kMostProfile = {serve::kMostFunctions.bytes, SIZE_MAX};
 
 class TopProfile {
  public:
@@ -30,10 +34,10 @@ class TopProfile {
   void set_patience(int wait_ms) { wait_ms_ = wait_ms; }
   // Counts from 0, from here on. It may be called again.
   Status start();
-  // debug/profile.
+  // debug/profile_image.
   Result<std::string> look();
-  // The same of a program that has ended by exit() or a return from main(). It has left the text
-  // in its directory DIR/PID. Nothing when it ended otherwise.
+  // The same of a program that has ended by exit() or a return from main(). It has left it in its
+  // directory DIR/PID. Nothing when it ended otherwise.
   static std::optional<std::string> last_look(const std::string& process_directory);
 
  private:

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/report/graph_source.h"
 #include "output/trace_line.h"
+#include "tracer/profile_image.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -37,14 +37,6 @@ bool is_shown(const TopView& view, const std::string& name) {
 
 }  // namespace
 
-bool parse_profile_line(std::string_view line, std::string_view* function, TopCounts* counts) {
-  *counts = {};
-  if (!to_number(cut_at(&line, ' '), &counts->calls)) return false;
-  if (!to_number(cut_at(&line, ' '), &counts->time_ns)) return false;
-  *function = line;
-  return line.find(' ') != line.npos && line.find(' ') > 0;
-}
-
 void TopTable::begin_recent() {
   before_ = now_;
   before_ns_ = now_ns_;
@@ -55,9 +47,9 @@ void TopTable::begin_look(uint64_t now_ns) {
   now_ns_ = now_ns;
 }
 
-void TopTable::look(uint64_t now_ns, std::string_view profile) {
+void TopTable::look(uint64_t now_ns, std::string_view image) {
   begin_look(now_ns);
-  add(profile);
+  add(image);
   subtract_base();
 }
 
@@ -86,23 +78,24 @@ void TopTable::subtract_base() {
   });
 }
 
-void TopTable::add(std::string_view text) {
-  std::string_view function;
-  TopCounts counts;
-  while (!text.empty()) {
-    if (!parse_profile_line(cut_at(&text, '\n'), &function, &counts)) continue;
-    std::string key;
-    append_escaped(&key, function);
-    TopCounts& sum = now_[key];
-    sum.calls += counts.calls;
-    sum.time_ns += counts.time_ns;
+// Bytes that are no profile have no function.
+void TopTable::add(std::string_view image) {
+  Result<std::vector<ProfiledFunction>> functions = parse_profile(image);
+  if (!functions.ok()) return;
+  for (const ProfiledFunction& one : *functions) {
+    Function shown;
+    append_escaped(&shown.name, one.name);
+    append_escaped(&shown.place, one.place_text());
+    TopCounts& sum = now_[std::move(shown)];
+    sum.calls += one.calls;
+    sum.time_ns += one.time_ns;
   }
 }
 
-void TopTable::reset(uint64_t now_ns, std::string_view profile) {
+void TopTable::reset(uint64_t now_ns, std::string_view image) {
   now_.clear();
   before_.clear();
-  add(profile);
+  add(image);
   base_ = std::move(now_);
   now_.clear();
   now_ns_ = before_ns_ = now_ns;
@@ -144,11 +137,9 @@ std::vector<TopRow> TopTable::rows(const TopView& view) const {
   std::vector<TopRow> rows;
   std::map<std::string, size_t> nr_of_name;
   for (const auto& [function, counts] : now_) {
-    const size_t blank = function.find(' ');
-    const std::string name = function.substr(0, blank);
-    nr_of_name[name]++;
-    if (!is_shown(view, name)) continue;
-    TopRow& row = rows.emplace_back(TopRow{name, function.substr(blank + 1), true, counts, counts});
+    nr_of_name[function.name]++;
+    if (!is_shown(view, function.name)) continue;
+    TopRow& row = rows.emplace_back(TopRow{function.name, function.place, true, counts, counts});
     auto old = before_.find(function);
     if (old == before_.end() || old->second.calls > counts.calls ||
         old->second.time_ns > counts.time_ns)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What `patchbay top` shows: the counts of debug/profile, less what they were at the start. Two
-// functions of one name are two rows.
-//
-//     HITS TIME_NS NAME FILE@0xOFFSET
-//     12 28400 parse libshop.so.1@0x1a40
+// What `patchbay top` shows: the counts of debug/profile_image (tracer/profile_image.h), less what
+// they were at the start. Two functions of one name are two rows; of several processes what has one
+// name and one place is one function.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,10 +38,10 @@ struct TopView {
 class TopTable {
  public:
   // The counts begin at these, at the time `now_ns`.
-  void reset(uint64_t now_ns, std::string_view untrusted_profile = {});
+  void reset(uint64_t now_ns, std::string_view untrusted_image = {});
   // They begin at those of the last look: of a process that cannot be asked.
   void restart(uint64_t now_ns);
-  void look(uint64_t now_ns, std::string_view untrusted_profile);
+  void look(uint64_t now_ns, std::string_view untrusted_image);
   // The same of several processes: the sums of their tables.
   void look_at(uint64_t now_ns, const std::vector<const TopTable*>& tables);
   // Nobody can be asked: the counts are those of the look before.
@@ -57,14 +56,15 @@ class TopTable {
 
  private:
   void begin_look(uint64_t now_ns);
-  void add(std::string_view profile);
+  void add(std::string_view image);
   void subtract_base();
-  std::map<std::string, TopCounts> now_, before_, base_;  // by "NAME FILE@0xOFFSET"
+  struct Function {
+    std::string name, place;  // as they are shown
+    auto operator<=>(const Function&) const = default;
+  };
+  std::map<Function, TopCounts> now_, before_, base_;
   uint64_t now_ns_ = 0, before_ns_ = 0;
 };
-
-// One line of debug/profile. False: it is none. The function is "NAME FILE@0xOFFSET".
-bool parse_profile_line(std::string_view line, std::string_view* function, TopCounts* counts);
 
 std::string top_head(const TopView& view);
 // At most `rows` lines of at most `columns` bytes, from row `first` on.

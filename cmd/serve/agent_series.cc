@@ -8,9 +8,10 @@
 #include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/measure/counted_process.h"
-#include "cmd/measure/top_table.h"
+#include "cmd/measure/top_profile.h"
 #include "ring_buffer/buffer_file.h"
 #include "serve/directory.h"
+#include "tracer/profile_image.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -222,18 +223,14 @@ Status AgentSeries::look_at_profiles(const SeriesBounds& bounds) {
 
 Status AgentSeries::look_at_functions(const SeriesBounds& bounds) {
   if (!has_profile_) return {};
-  PB_ASSIGN(const std::string text, read("debug/profile", serve::kMostFunctions));
+  PB_ASSIGN(const std::string bytes, read("debug/profile_image", kMostProfile));
+  PB_ASSIGN(const std::vector<ProfiledFunction> counted, parse_profile(bytes));
   NamedCounts sums;
-  for (const std::string& line : split_lines(text)) {
-    std::string_view function;
-    TopCounts counts;
-    if (!parse_profile_line(line, &function, &counts)) continue;
-    auto& sum = sums[std::string(function.substr(0, function.find(' ')))];
-    sum.first += counts.calls;
-    sum.second += counts.time_ns;
+  for (const ProfiledFunction& one : counted) {
+    auto& sum = sums[one.name];
+    sum.first += one.calls;
+    sum.second += one.time_ns;
   }
-  if (sums.size() > serve::kMostFunctions.lines)
-    return user_error(EFBIG, "its profile has more functions than are counted");
   look_at_named(sums, &functions_, "function", bounds.most_keys);
   return {};
 }

@@ -5,7 +5,7 @@
 //   (pid, start time, exe)     who it is: a number is given out again, a program executes another
 //     histograms               hist_series.h, those that others have set up, in all instances
 //     probes                   kprobe_profile, uprobe_profile
-//     functions                debug/profile, while the profiler is on
+//     functions                debug/profile_image, while the profiler is on
 //     buffers                  recorded, overwritten, dropped; missed, of the buffer file
 //
 // Nothing is switched on, and nothing is written to the process. What there is to read is searched

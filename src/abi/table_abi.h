@@ -5,12 +5,18 @@
 //
 //   events/SYSTEM/EVENT/hist_image     of each histogram of the event an image, the oldest first
 //   DIR/PID/hist/[INSTANCE/]S:E        the same, as a program that ends leaves it
+//   debug/profile_image                what the function profiler has counted on all CPUs
+//   DIR/PID/trace_stat/profile         the same, as a program that ends leaves it
 //
-//   image    magic "PBHI" | version: 1 byte | size: 4 bytes | body, `size` bytes
+//   image    magic "PBHI", "PBFP" | version: 1 byte | size: 4 bytes | body, `size` bytes
 //   number   7 bits a byte, the lowest first; the top bit says that there is more (LEB128). Of one
 //            with a sign the 64 bits are written
 //   text     number of its bytes | they
 //   list     number of its members | they
+//
+// A profile is a list of (calls | nanoseconds | place | name: text | object: text).
+//
+// A histogram:
 //
 //   body     definition: text | flags (kTablePaused)
 //            keys, values: lists of columns
@@ -38,14 +44,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace patchbay::abi {
 
-inline constexpr std::string_view kTableMagic = "PBHI";
+inline constexpr std::string_view kHistMagic = "PBHI", kProfileMagic = "PBFP";
 inline constexpr uint8_t kTableVersion = 1;
-inline constexpr size_t kTableHead = kTableMagic.size() + 1 + sizeof(uint32_t);
+inline constexpr size_t kTableHead = kHistMagic.size() + 1 + sizeof(uint32_t);
 
 inline constexpr uint64_t kTablePaused = 1;
 inline constexpr uint64_t kColumnSigned = 1, kColumnHidden = 2, kColumnGeneric = 4;
@@ -71,6 +78,27 @@ inline void put_table_text(std::string* out, std::string_view text) {
 }
 constexpr uint64_t zigzag(int32_t value) {
   return value < 0 ? (uint64_t(-int64_t{value}) << 1) - 1 : uint64_t(value) << 1;
+}
+
+inline std::string table_image(std::string_view magic, std::string_view body) {
+  const auto size = uint32_t(body.size());
+  std::string image(magic);
+  image += char(kTableVersion);
+  image.append(reinterpret_cast<const char*>(&size), sizeof size);
+  return image.append(body);
+}
+// The body of the image that the bytes begin with, and takes it off. False: they begin with none.
+inline bool take_table_image(std::string_view magic, std::string_view* untrusted,
+                             std::string_view* body) {
+  if (untrusted->size() < kTableHead || !untrusted->starts_with(magic) ||
+      uint8_t((*untrusted)[magic.size()]) != kTableVersion)
+    return false;
+  uint32_t size = 0;
+  std::memcpy(&size, untrusted->data() + magic.size() + 1, sizeof size);
+  if (size > untrusted->size() - kTableHead) return false;
+  *body = untrusted->substr(kTableHead, size);
+  untrusted->remove_prefix(kTableHead + size);
+  return true;
 }
 
 // Reads from bytes that may be anything. What is not there is 0 and empty; ok() is false from then

@@ -4,7 +4,7 @@
 // any more, so it leaves the counts beside its buffer, where `patchbay top` looks for them.
 //
 //   DIR/PID/trace_stat/functionN      what trace_stat/functionN said; all of them appear at once
-//   DIR/PID/trace_stat/profile        the same of debug/profile
+//   DIR/PID/trace_stat/profile        the same of debug/profile_image
 //
 // A program that is killed, or calls _exit() or exec, leaves nothing here.
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ void keep_profile(Agent* agent) {
   for (uint32_t cpu = 0; cpu <= nr_cpus; cpu++)  // the last: of hits that no CPU's table took
     if (!keep_text(part + "/function" + std::to_string(cpu), agent->tracers->profiler().show(cpu)))
       return;
-  if (!keep_text(part + "/profile", agent->tracers->profiler().show_whole())) return;
+  if (!keep_text(part + "/profile", profile_bytes(agent->tracers->profiler().all()))) return;
   (void)::rename(part.c_str(), whole.c_str());
 }
 

@@ -93,6 +93,7 @@ constexpr Entry kDebugEntries[] = {
     {"function_kinds", make_function_kinds, nullptr},
     {"no_rseq_stats", make_no_rseq_stats, nullptr},
     {"profile", make_profile, nullptr},
+    {.name = "profile_image", .file = make_profile_image, .directory = nullptr, .is_listed = false},
     {"refused_functions", make_refused_functions, nullptr},
     {"refused_returns", make_refused_returns, nullptr},
     {"status", make_status, nullptr},

@@ -254,15 +254,22 @@ std::vector<Profiler::Row> Profiler::rows_of(uint32_t first_cpu, uint32_t last_c
   return text;
 }
 
-[[gnu::cold]] std::string Profiler::show_whole() const {
-  std::string text;
-  if (impl_->tables.empty()) return text;
+[[gnu::cold]] std::vector<ProfiledFunction> Profiler::all() const {
+  std::vector<ProfiledFunction> functions;
+  if (impl_->tables.empty()) return functions;
   for (const Row& row : rows_of(0, impl_->tables.back()->nr_cpus)) {
     const Module& module = *row.function->module;
-    text += std::to_string(row.hits) + " " + std::to_string(row.total_ns) + " ";
-    text.append(row.function->name).append(" ").append(module.name()).append("@");
-    text += hex_number(row.function->place.plan.entry - module.bias()) + "\n";
+    functions.push_back({row.hits, row.total_ns, row.function->place.plan.entry - module.bias(),
+                         std::string(row.function->name), module.name()});
   }
+  return functions;
+}
+
+[[gnu::cold]] std::string Profiler::show_all() const {
+  std::string text;
+  for (const ProfiledFunction& one : all())
+    text += std::to_string(one.calls) + " " + std::to_string(one.time_ns) + " " + one.name + " " +
+            one.place_text() + "\n";
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tracer/ftrace_ops.h"
+#include "tracer/profile_image.h"
 
 namespace patchbay {
 
@@ -38,10 +39,11 @@ class Profiler {
   // By time, descending; tracing_thresh hides functions that took less on average. `cpu` ==
   // nr_cpus: hits that no CPU's table took.
   std::vector<Row> rows(uint32_t cpu) const;
-  void forget_rows();  // it is off, and nobody asks any more
+  void forget_rows();                    // it is off, and nobody asks any more
   std::string show(uint32_t cpu) const;  // trace_stat/functionN
-  // debug/profile: all CPUs, "HITS TIME_NS NAME FILE@0xOFFSET", names as long as they are.
-  std::string show_whole() const;
+  // Of all CPUs, with names as long as they are.
+  std::vector<ProfiledFunction> all() const;
+  std::string show_all() const;  // debug/profile: "HITS TIME_NS NAME FILE@0xOFFSET"
 
  private:
   std::vector<Row> rows_of(uint32_t first_cpu, uint32_t last_cpu) const;

@@ -368,7 +368,7 @@ TEST_F(TracersCurrent, TheProfilersTextIsTheKernels) {
   const size_t row = text.find("  tracer_leaf                              1    ");
   ASSERT_NE(row, text.npos) << text;
   EXPECT_NE(text.find("    0.000 us    \n", row), text.npos) << text;  // no variance of one
-  const std::string whole = tracers_->profiler().show_whole();
+  const std::string whole = tracers_->profiler().show_all();
   EXPECT_TRUE(whole.starts_with("1 ")) << whole;
   EXPECT_NE(whole.find(" tracer_leaf tracer_test@0x"), whole.npos) << whole;
 }

@@ -35,11 +35,13 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../../src/abi/table_abi.h"
 #include "../../src/serve/protocol.h"
 
 namespace hostile {
@@ -136,6 +138,27 @@ class Agent {
     return text;
   }
 
+  // Of src/abi/table_abi.h: { n: 1 } hitcount: 3.
+  static std::string right_histogram() {
+    std::string body;
+    const auto put = [&](std::initializer_list<int> numbers) {
+      for (const int one : numbers) patchbay::abi::put_table_number(&body, uint64_t(one));
+    };
+    const auto put_column = [&](const char* name) {
+      put({1, 0, 0, 8, 0});  // one column: its form, flags, size and buckets
+      patchbay::abi::put_table_text(&body, name);
+      patchbay::abi::put_table_text(&body, "");
+    };
+    patchbay::abi::put_table_text(&body, "hist:keys=n:vals=hitcount:sort=hitcount:size=2048");
+    put({0});
+    put_column("n");
+    put_column("hitcount");
+    put({0, 0, 0, 0});     // tracks, saved, sorts, names
+    put({1, 1, 1, 3, 0});  // one row: its key of one byte, hits, nothing tracked
+    put({0, 3, 0});
+    return patchbay::abi::table_image(patchbay::abi::kHistMagic, body);
+  }
+
   // What an honest agent would say, roughly.
   std::string right_text(const std::string& path) {
     const auto has = [&](const char* word) { return path.find(word) != path.npos; };
@@ -149,10 +172,9 @@ class Agent {
     if (has("/id")) return "7\n";
     if (has("trigger"))
       return "evil:hit   hist:keys=n:vals=hitcount:sort=hitcount:size=2048 [active]\n";
-    if (has("/hist"))
-      return "# event histogram\n#\n# trigger info: hist:keys=n:vals=hitcount:sort=hitcount:"
-             "size=2048 [active]\n#\n\n{ n: 1 } hitcount: 3\n\nTotals:\n    Hits: 3\n    Entries: "
-             "1\n    Dropped: 0\n";
+    if (has("/hist_image")) return right_histogram();
+    if (has("/profile_image"))
+      return patchbay::abi::table_image(patchbay::abi::kProfileMagic, std::string(1, '\0'));
     if (has("tracer")) return "nop function function_graph\n";
     if (has("stats")) return "entries: 1\noverrun: 0\n";
     return below(2) ? "0\n" : "1\n";

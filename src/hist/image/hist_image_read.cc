@@ -8,7 +8,6 @@
 
 #include "hist/image/hist_image.h"
 #include "hist/quantile_buckets.h"
-#include "output/text_put.h"
 
 namespace patchbay {
 
@@ -192,16 +191,10 @@ Result<std::vector<HistImage>> parse_hist_images(std::string_view untrusted) {
   std::vector<HistImage> images;
   size_t memory = abi::kMostTableMemory;
   while (!untrusted.empty()) {
-    if (untrusted.size() < abi::kTableHead || !untrusted.starts_with(abi::kTableMagic) ||
-        uint8_t(untrusted[abi::kTableMagic.size()]) != abi::kTableVersion)
-      return refused();
-    const auto size = load<uint32_t>(
-        reinterpret_cast<const uint8_t*>(untrusted.data() + abi::kTableMagic.size() + 1));
-    untrusted.remove_prefix(abi::kTableHead);
-    if (size > untrusted.size() || images.size() >= abi::kMostTables) return refused();
-    if (!ImageReader(untrusted.substr(0, size), &memory).read(&images.emplace_back()))
-      return refused();
-    untrusted.remove_prefix(size);
+    std::string_view body;
+    if (!abi::take_table_image(abi::kHistMagic, &untrusted, &body)) return refused();
+    if (images.size() >= abi::kMostTables) return refused();
+    if (!ImageReader(body, &memory).read(&images.emplace_back())) return refused();
   }
   return images;
 }

@@ -40,7 +40,7 @@ HistImage full_image() {
     abi::put_table_number(&stack, 2);
     stack += number_key(0) + name;
     HistRow& row = add_row(&image, text_key(text, value % 2) + name + stack,
-                           {value * 3, ~value << 7}, ranges_of({value, 0 - value, 1 << 20}));
+                           {value * 3, ~value << 7}, ranges_of({value, 0 - value, 1 << 20}, true));
     row.reached = {{0, value, {{value, ""}, {0, text}}}};
     value++;
   }

@@ -53,11 +53,11 @@ inline std::string name_key(HistImage* image, HistName name) {
   return number_key(image->names.size() - 1);
 }
 
-inline HistRanges ranges_of(const std::vector<uint64_t>& values) {
+inline HistRanges ranges_of(const std::vector<uint64_t>& values, bool is_signed = false) {
   std::map<int32_t, uint64_t> ranges;
   for (const uint64_t value : values)
-    ranges[int64_t(value) < 0 ? -int32_t(quantile_bucket(0 - value))
-                              : int32_t(quantile_bucket(value))]++;
+    ranges[is_signed && int64_t(value) < 0 ? -int32_t(quantile_bucket(0 - value))
+                                           : int32_t(quantile_bucket(value))]++;
   return {ranges.begin(), ranges.end()};
 }
 

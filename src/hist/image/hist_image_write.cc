@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "hist/image/hist_image.h"
-#include "output/text_put.h"
 
 namespace patchbay {
 
@@ -82,24 +81,20 @@ void put_hist_key_text(std::string* key, std::string_view text, bool is_cut) {
 }
 
 std::string hist_image_bytes(const HistImage& image) {
-  std::string out(abi::kTableHead, '\0');
-  put_head(&out, image);
-  put_names(&out, image.names);
-  put_table_number(&out, image.rows.size());
-  for (const HistRow& row : image.rows) put_row(&out, image, row);
-  put_table_number(&out, image.shots.size());
+  std::string body;
+  put_head(&body, image);
+  put_names(&body, image.names);
+  put_table_number(&body, image.rows.size());
+  for (const HistRow& row : image.rows) put_row(&body, image, row);
+  put_table_number(&body, image.shots.size());
   for (const HistShot& shot : image.shots) {
-    put_table_number(&out, shot.track);
-    put_table_number(&out, shot.value);
-    put_table_text(&out, shot.key);
+    put_table_number(&body, shot.track);
+    put_table_number(&body, shot.value);
+    put_table_text(&body, shot.key);
   }
-  put_table_number(&out, image.hits);
-  put_table_number(&out, image.dropped);
-  const auto size = uint32_t(out.size() - abi::kTableHead);
-  out.replace(0, abi::kTableMagic.size(), abi::kTableMagic);
-  out[abi::kTableMagic.size()] = char(abi::kTableVersion);
-  std::memcpy(out.data() + abi::kTableMagic.size() + 1, &size, sizeof size);
-  return out;
+  put_table_number(&body, image.hits);
+  put_table_number(&body, image.dropped);
+  return abi::table_image(abi::kHistMagic, body);
 }
 
 }  // namespace patchbay

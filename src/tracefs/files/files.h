@@ -129,8 +129,9 @@ FilePtr make_stack_trace_filter(const Place& place);
 FilePtr make_stack_tracer_enabled(const Place& place);
 FilePtr make_synthetic_events(const Place& place);
 FilePtr make_touched_functions(const Place& place);
-FilePtr make_trace_stat(const Place& place);  // trace_stat/functionN
-FilePtr make_profile(const Place& place);     // debug/profile
+FilePtr make_trace_stat(const Place& place);     // trace_stat/functionN
+FilePtr make_profile(const Place& place);        // debug/profile
+FilePtr make_profile_image(const Place& place);  // debug/profile_image, not listed
 FilePtr make_tracing_max_latency(const Place& place);
 FilePtr make_tracing_thresh(const Place& place);
 FilePtr make_uprobe_events(const Place& place);
