@@ -65,6 +65,20 @@ same "none is in the ring of threads without rseq" 0 "$(events_of rings.dat |
   awk -v cpus="$(getconf _NPROCESSORS_CONF)" 'match($0, /\[[0-9]+\]/) {
     if (substr($0, RSTART + 1, RLENGTH - 2) + 0 >= cpus) n++ } END { print n + 0 }')"
 
+# A second C library is left alone, and named.
+cat >namespace.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int main(void) { return !dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) || work(1) != 2; }
+END
+cc -O1 -w namespace.c -o namespace -ldl || fail "namespace.c does not build"
+has "a second C library is named" \
+  "$("$patchbay" record -q --no-follow -o t.dat -e 'work(int n)' -- ./namespace 2>&1; echo $?)" \
+  'second C library'
+same "and is not there without one" "" \
+  "$("$patchbay" record -q --no-follow -o t.dat -e 'calls()' -- ./exec_inherits 2>&1 | grep second)"
+
 # Nor does a child on its parent's storage take the parent's area: what the parent does afterwards
 # would go to the ring of the child's CPU, under the child's number.
 (cd "$guests" && cc -O2 -w clone_first.c -lpthread -o "$work/clone_first") || fail "clone_first"
