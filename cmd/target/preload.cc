@@ -31,14 +31,16 @@ Result<EnvironmentList> agent_environment(const std::string& program, const std:
   }
   std::string preload = agent;
   // Also an empty one: by the colon the agent knows that there was one.
-  if (const char* old = std::getenv("LD_PRELOAD")) preload += std::string(":") + old;
+  const char* const old = std::getenv("LD_PRELOAD");
+  if (old) preload += std::string(":") + old;
   EnvironmentList list{{"PATCHBAY_WAIT", std::to_string(::getpid())},
                        {"PATCHBAY_DIR", directory},
                        {"PATCHBAY_BUFFER_SIZE_KB", std::to_string(buffer_kb)},
                        {"PATCHBAY_OVERWRITE", overwrite ? "1" : "0"}};
   if (!follow.empty()) list.push_back({abi::kFollowVariable, follow});
   PB_ASSIGN(std::string file, find_program(program));
-  if (const std::string first = runtime_before_agent(file); !first.empty()) {
+  if (const std::string first = runtime_before_agent(file, old ? old : "");
+      !first.empty()) {
     preload = first + ":" + preload;
     list.push_back({"PATCHBAY_PRELOADED", first});
   }

@@ -241,10 +241,12 @@ Status check_program(const std::string& path) {
 
 Result<std::string> elf_file_to_run(const std::string& path) { return file_to_run(path); }
 
-std::string runtime_before_agent(const std::string& path) {
+std::string runtime_before_agent(const std::string& path, const std::string& preloaded) {
   Result<std::string> file = file_to_run(path);
   if (!file.ok()) return "";
-  for (const std::string& name : linked_names(*file).needed) {
+  std::vector<std::string> names = linked_names(*file).needed;
+  for (const std::string_view one : split_words(preloaded, ": ")) names.emplace_back(one);
+  for (const std::string& name : names) {
     const std::string_view base = std::string_view(name).substr(name.rfind('/') + 1);
     if (base.starts_with("libasan.so") || base.starts_with("libclang_rt.asan")) return name;
   }

@@ -46,9 +46,9 @@ struct LinkedNames {
 LinkedNames linked_names(const std::string& path);
 
 // The library that has to stand before the agent in LD_PRELOAD: the shared library of
-// AddressSanitizer, when the program is linked with it, as it insists on being the first. Mostly
-// empty.
-std::string runtime_before_agent(const std::string& path);
+// AddressSanitizer, when the program is linked with it, or has it in what the user preloads, as it
+// insists on being the first. Mostly empty.
+std::string runtime_before_agent(const std::string& path, const std::string& preloaded);
 
 // A script that begins with `#!/usr/bin/env NAME` is run as NAME SCRIPT ARG…: env would exec NAME
 // without the agent, because the agent leaves the environment of programs that a recorded program

@@ -40,6 +40,7 @@
 #include "agent/follow.h"
 #include "agent/followers.h"
 #include "agent/libc_entries.h"
+#include "agent/libc_hooks.h"
 #include "agent/load_watch.h"
 #include "agent/next_function.h"
 #include "agent/own_imports.h"
@@ -133,7 +134,7 @@ void find_rseq(bool is_attached) {
   auto* offset = static_cast<const ptrdiff_t*>(::dlsym(RTLD_DEFAULT, "__rseq_offset"));
   auto* size = static_cast<const unsigned*>(::dlsym(RTLD_DEFAULT, "__rseq_size"));
   if (!libc_has_rseq(offset, size)) {  // an agent that has come late has the tool do that
-    if (is_attached || replace_syscall_entry()) use_own_rseq();
+    if (is_attached || (is_only_thread() && replace_syscall_entry())) use_own_rseq();
     return;
   }
   pb_rseq_offset = *offset;
@@ -201,7 +202,7 @@ Status fill_agent(Agent* agent, char** argv_end) {
   PB_TRY(name_program(agent));
   if (buffer.header()->clock != abi::kClockTsc)
     pb_rseq_offset = 0;  // the locked path reads the other clock
-  agent->registry->set_single_threaded(!agent->settings.attached);
+  agent->registry->set_single_threaded(!agent->settings.attached && is_only_thread());
   agent->patcher = make_patcher();
   if (!agent->settings.attached) agent->patcher->set_stand_ins(all_stand_ins());
   agent->sites = std::make_unique<ProbeSites>(*agent->patcher);
@@ -288,7 +289,8 @@ void wait_for_tool(Agent* agent, Follow follow) {
 void start(char** argv_end) {
   if (how_started() == Started::kByChildOfTool) return hide_from_environment(argv_end);
   remember_first_thread();
-  replace_libc_entries();
+  const bool is_alone = is_only_thread();
+  if (is_alone) replace_libc_entries();
   std::optional<MappedFilesGuard> files(std::in_place);  // until our own handler is there
   AgentSettings settings = read_settings();
   Follow follow = Follow::kNo;
@@ -304,6 +306,10 @@ void start(char** argv_end) {
   files.reset();
   install_signal_hooks();
   install_task_hooks();
+  if (!is_alone) {
+    write_libc_entries(agent);
+    agent->patcher->set_stand_ins(all_stand_ins());
+  }
   begin_tracing(agent);
   bool serving = start_control_thread(agent);
   if (serving) wait_for(&agent->ready, 5);

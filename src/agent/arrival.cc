@@ -529,13 +529,13 @@ bool is_loaded_late() {
 }  // namespace patchbay
 
 // Called by the thread that the tool has made (attach/loader_code.S). 0, or an errno. EALREADY: we
-// serve. ELIBACC: this libc has not all that we need. EINPROGRESS: a thread of ours that another
+// serve. ENOPKG: this libc has not all that we need. EINPROGRESS: a thread of ours that another
 // tool has told to come or to go is at it, or the program has been started with the agent, just
 // now.
 extern "C" __attribute__((visibility("default"))) int patchbay_attached(int socket, int version) {
   using namespace patchbay;
   if (version != int(abi::kAttachVersion)) return EPROTO;
-  if (!libc_is_complete()) return ELIBACC;
+  if (!libc_is_complete()) return ENOPKG;
   // A child of one that was started with the agent has it where the program finds it: in front.
   if (g_agent && is_inherited(*g_agent) && !g_agent->settings.attached) return ECHILD;
   if (own_agent() && !g_agent->settings.attached) return EALREADY;

@@ -113,13 +113,32 @@ void add_rest(Texts* texts, const char* list) {
   }
 }
 
-bool has_runtime(const ExecAdditions& add) { return add.runtime_first && *add.runtime_first; }
+// What stands before the agent: the library that the program is linked with, or one that the
+// program itself preloads. It may be in the list twice.
+struct Runtime {
+  const char* path = nullptr;
+  size_t length = 0;
+};
+Runtime runtime_first(const ExecAdditions& add, const char* list) {
+  if (add.runtime_first && *add.runtime_first)
+    return {add.runtime_first, raw_length(add.runtime_first)};
+  for (; list && *list; list += is_separator(*list)) {
+    const size_t length = path_length(list);
+    size_t base = length;
+    while (base > 0 && list[base - 1] != '/') base--;
+    const char* const name = list + base;
+    if (raw_starts_with(name, "libasan.so") || raw_starts_with(name, "libclang_rt.asan"))
+      return {list, length};
+    list += length;
+  }
+  return {};
+}
 
 char* preload_entry(Texts* texts, const ExecAdditions& add, const char* old) {
   char* entry = texts->begin();
   texts->add(kPreload);
-  if (has_runtime(add)) {
-    texts->add(add.runtime_first);
+  if (const Runtime runtime = runtime_first(add, old); runtime.length) {
+    texts->add(runtime.path, runtime.length);
     texts->add(":");
   }
   texts->add(add.agent);
@@ -128,10 +147,10 @@ char* preload_entry(Texts* texts, const ExecAdditions& add, const char* old) {
   return entry;
 }
 
-char* entry_of(Texts* texts, const char* name, const char* value) {
+char* entry_of(Texts* texts, const char* name, const char* value, size_t length) {
   char* entry = texts->begin();
   texts->add(name);
-  texts->add(value);
+  texts->add(value, length);
   texts->end();
   return entry;
 }
@@ -162,7 +181,8 @@ ExecRoom exec_environment_room(char* const* envp, const ExecAdditions& add) noex
   const char* old = last_value(envp, kPreload);
   size_t text = sizeof kPreload + raw_length(add.agent) + sizeof kFollow + raw_length(add.follow);
   if (old) text += 1 + raw_length(old);
-  if (has_runtime(add)) text += sizeof kPreloaded + 2 * raw_length(add.runtime_first) + 1;
+  const Runtime runtime = runtime_first(add, old);
+  if (runtime.length) text += sizeof kPreloaded + 2 * runtime.length + 1;
   return {exec_environment_count(envp) + 4, text};
 }
 
@@ -171,9 +191,10 @@ bool make_exec_environment(char* const* envp, const ExecAdditions& add, char** o
   Texts texts(text, text_size);
   const char* old = last_value(envp, kPreload);
   char* const preload = preload_entry(&texts, add, old);
-  char* const follow = entry_of(&texts, kFollow, add.follow);
+  char* const follow = entry_of(&texts, kFollow, add.follow, raw_length(add.follow));
+  const Runtime runtime = runtime_first(add, old);
   char* const preloaded =
-      has_runtime(add) ? entry_of(&texts, kPreloaded, add.runtime_first) : nullptr;
+      runtime.length ? entry_of(&texts, kPreloaded, runtime.path, runtime.length) : nullptr;
   if (!texts.fits() || exec_environment_count(envp) + 4 > slots) return false;
   bool has_follow = false, has_preloaded = !preloaded;
   for (; envp && *envp; envp++) {

@@ -24,7 +24,8 @@ struct ExecDecision {
   // Why it is not followed, a constant: "statically linked". Null where it is followed, and where
   // nothing is started, since the exec fails by itself: no such file, a text without `#!`.
   const char* reason = nullptr;
-  // What has to stand before the agent in LD_PRELOAD, as AddressSanitizer's library insists on.
+  // What has to stand before the agent in LD_PRELOAD, as AddressSanitizer's library insists on: the
+  // one that the program is linked with.
   // Mostly "".
   char runtime_first[kMostOfRuntime];
 };

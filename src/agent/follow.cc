@@ -214,7 +214,7 @@ bool set_session() {
 
 void begin() {
   ::pthread_atfork(nullptr, nullptr, after_fork_in_child);
-  g_session.follows = is_exec_replaced();
+  g_session.follows = true;  // for calls that come by an entry of ours
 }
 
 bool is_pid_namespace(uint64_t inode) {

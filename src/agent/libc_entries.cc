@@ -74,7 +74,6 @@ const std::array<Entry, kEntries>& entries() {
 
 // Those that are traced where they are now. Constructors of ours run later than the first of them.
 constinit std::vector<StandIn> g_replaced;
-bool g_is_exec_replaced = false;
 
 bool write_jump(uint64_t from, uint64_t to) {
   const int64_t distance = int64_t(to - from - kJumpSize);
@@ -103,17 +102,24 @@ void each_entry(const Visit& visit) {
 
 }  // namespace
 
-// No other thread is there yet: the program's main() has not begun.
 void replace_libc_entries() {
   each_entry([](const Entry& one, uint64_t real) {
-    if (!write_jump(real, one.ours) || !one.executes) return;
-    g_replaced.push_back({real, one.ours});
-    g_is_exec_replaced = true;
+    if (write_jump(real, one.ours)) note_replaced({one.name, {real, one.ours}, one.executes});
   });
   (void)sync_all_cores();
 }
 
-bool is_exec_replaced() { return g_is_exec_replaced; }
+std::vector<LibcEntry> libc_entries() {
+  std::vector<LibcEntry> list;
+  each_entry([&list](const Entry& one, uint64_t real) {
+    list.push_back({one.name, {real, one.ours}, one.executes});
+  });
+  return list;
+}
+
+void note_replaced(const LibcEntry& entry) {
+  if (entry.executes) g_replaced.push_back(entry.at);
+}
 
 namespace {
 StandIn syscall_of_libc() {
@@ -141,7 +147,7 @@ std::vector<NamedStandIn> entries_to_hook() {
   each_entry([&list](const Entry& one, uint64_t real) {
     if (one.executes) list.push_back({one.name, {real, one.ours}, false});
   });
-  if (rseq_is_own()) list.push_back({"syscall", syscall_of_libc(), true});
+  if (rseq_is_own()) list.push_back({"syscall", syscall_of_libc(), false});
   return list;
 }
 

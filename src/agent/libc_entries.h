@@ -32,13 +32,23 @@ struct ExecCall {
 // this thread may be the child of a vfork(), or of a fork() in the middle of anything.
 long execute(const ExecCall& call);
 
-// In the constructor, once. An entry that cannot be written stays as it is.
+// In the constructor, once, where no other thread is. An entry that cannot be written stays as it
+// is. A constructor of the program's may have made threads: then libc_hooks.h writes them.
 void replace_libc_entries();
-bool is_exec_replaced();
+// What it replaces, and whether the planner has to know of it (entry_stand_ins()).
+struct LibcEntry {
+  const char* name;
+  StandIn at;
+  bool executes;
+};
+std::vector<LibcEntry> libc_entries();
+void note_replaced(const LibcEntry& entry);
 // That of syscall(), for a process in which the agent gives threads what they need for restartable
 // sequences: own_rseq.cc. Then, in the agent's first thread:
 bool replace_syscall_entry();
 void use_own_rseq();
+// Before anything is traced: threads without an area of libc's go without.
+void drop_own_rseq();
 // Where the functions that execute, and syscall(), are traced now (stand_ins.h); none where they
 // are not replaced.
 std::vector<StandIn> entry_stand_ins();

@@ -35,14 +35,18 @@ uint32_t size_of_function(uint64_t address) {
   return uint32_t(symbol->st_size);
 }
 
+FunctionSymbol symbol_of(const char* name, uint64_t address) {
+  FunctionSymbol function;
+  function.address = address;
+  function.size = size_of_function(address);
+  function.name = name;
+  return function;
+}
+
 Result<EntryHook> make_hook(Agent* agent, const NamedStandIn& one) {
   Module* module = module_at(*agent->symbols, one.at.real);
   if (!module) return user_error(ESRCH, "its library is not known");
-  FunctionSymbol function;
-  function.address = one.at.real;
-  function.size = size_of_function(one.at.real);
-  function.name = one.name;
-  return agent->patcher->make_hook(*module, function, one.at.stand_in);
+  return agent->patcher->make_hook(*module, symbol_of(one.name, one.at.real), one.at.stand_in);
 }
 
 // Those that change or tell a mask or a disposition. None of them waits.
@@ -74,6 +78,16 @@ void add_askers(Agent* agent, const NamedStandIn& one, std::vector<abi::AttachRa
 
 }  // namespace
 
+void write_libc_entries(Agent* agent) {
+  agent->symbols->refresh();
+  for (const LibcEntry& one : libc_entries()) {
+    Module* const module = module_at(*agent->symbols, one.at.real);
+    if (!module) continue;
+    const FunctionSymbol function = symbol_of(one.name, one.at.real);
+    if (agent->patcher->write_hook(*module, function, one.at.stand_in).ok()) note_replaced(one);
+  }
+}
+
 Result<const LibcHooks*> libc_hooks(Agent* agent) {
   static auto* const hooks = new LibcHooks;
   if (!hooks->entries.empty()) return hooks;
@@ -85,7 +99,10 @@ Result<const LibcHooks*> libc_hooks(Agent* agent) {
   for (const NamedStandIn& one : entries_to_hook()) wanted.push_back(one);
   for (const NamedStandIn& one : wanted) {
     Result<EntryHook> hook = make_hook(agent, one);
-    if (!hook.ok() && !one.is_needed) continue;
+    if (!hook.ok() && !one.is_needed) {
+      if (std::string_view(one.name) == "syscall") drop_own_rseq();
+      continue;
+    }
     if (!hook.ok())
       return user_error(ENOTSUP, std::string(one.name) +
                                      "() of libc cannot be hooked: " + hook.error().message());

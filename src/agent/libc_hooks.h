@@ -30,4 +30,7 @@ struct LibcHooks {
 // function that has to be hooked cannot be. They stay the same for the life of the process.
 Result<const LibcHooks*> libc_hooks(Agent* agent);
 
+// In the constructor, with the handlers of signals there: replace_libc_entries() beside threads.
+void write_libc_entries(Agent* agent);
+
 }  // namespace patchbay

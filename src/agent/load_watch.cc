@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <string_view>
+#include <utility>
 
 #include "agent/agent.h"
 #include "agent/start_up.h"
@@ -62,6 +64,40 @@ unsigned long long objects_so_far() {
   Counts counts;
   ::dl_iterate_phdr(note_counts, &counts);
   return counts.came + counts.went;
+}
+
+// The dynamic linker's own account, by way of the program's DT_DEBUG; null: not known.
+const r_debug* debug_of_linker(const dl_phdr_info& program) {
+  const ElfW(Dyn)* entry = nullptr;
+  for (int i = 0; i < program.dlpi_phnum; i++)
+    if (program.dlpi_phdr[i].p_type == PT_DYNAMIC)
+      entry =
+          reinterpret_cast<const ElfW(Dyn)*>(program.dlpi_addr + program.dlpi_phdr[i].p_vaddr);
+  for (; entry && entry->d_tag != DT_NULL; entry++)
+    if (entry->d_tag == DT_DEBUG) return reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
+  return nullptr;
+}
+
+// Under the dynamic linker's lock of its lists. Namespaces of dlmopen() hang on the first one's
+// account since glibc 2.35.
+int look_for_other_libc(dl_phdr_info* program, size_t, void* found) {
+  const auto* first = reinterpret_cast<const r_debug_extended*>(debug_of_linker(*program));
+  if (!first || first->base.r_version < 2) return 1;
+  for (const r_debug_extended* other = first->r_next; other; other = other->r_next)
+    for (const link_map* object = other->base.r_map; object; object = object->l_next)
+      if (std::string_view(object->l_name).ends_with("/libc.so.6"))
+        *static_cast<bool*>(found) = true;
+  return 1;  // the program is the first one
+}
+
+// Once: nothing of ours stands in front of its functions.
+void name_other_libc() {
+  static bool is_named = false;
+  bool is_there = false;
+  if (!is_named) ::dl_iterate_phdr(look_for_other_libc, &is_there);
+  if (is_there && !std::exchange(is_named, true))
+    say("a second C library, of dlmopen(), is left alone: what its namespace does with signals is "
+        "as if by system calls of the program's own (see the limits in the manual)");
 }
 
 // Where the stack of this thread begins and may end; false: not known.
@@ -121,6 +157,7 @@ void look(Agent* agent) {
   g_looked_ms = monotonic_ms();
   const uint64_t before = agent->usdt_events->site_count();
   look_at_objects(agent);
+  name_other_libc();
   (void)agent->registry->objects().describe();  // it may call what is traced from now on
   if (agent->has_waiting() && agent->usdt_events->site_count() != before)
     retry_waiting_events(agent);
@@ -174,17 +211,12 @@ size_t emit_call(uint8_t* out, size_t capacity, uint64_t) {
   return kSize;
 }
 
-// r_debug.r_brk, by way of the program's DT_DEBUG; 0: not known.
+// r_debug.r_brk; 0: not known.
 uint64_t place_of_notices() {
   uint64_t address = 0;
   const auto look_at_program = [](dl_phdr_info* info, size_t, void* found) {
-    const ElfW(Dyn)* entry = nullptr;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-      if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-        entry = reinterpret_cast<const ElfW(Dyn)*>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    for (; entry && entry->d_tag != DT_NULL; entry++)
-      if (entry->d_tag == DT_DEBUG && entry->d_un.d_ptr)
-        *static_cast<uint64_t*>(found) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr)->r_brk;
+    const r_debug* const debug = debug_of_linker(*info);
+    if (debug) *static_cast<uint64_t*>(found) = debug->r_brk;
     return 1;  // the program is the first one
   };
   ::dl_iterate_phdr(look_at_program, &address);
@@ -241,6 +273,7 @@ bool switch_watch(Agent* agent, bool on) {
 void start_watch(Agent* agent) {
   if (plan_watch() && switch_watch(agent, true)) {
     look_at_objects(agent);  // what came before
+    name_other_libc();
     return;
   }
   if (std::exchange(the_watch().is_told, true)) return;

@@ -34,6 +34,12 @@ void use_own_rseq() {
   pb_rseq_size = 0;
 }
 
+void drop_own_rseq() {
+  give_up_own_rseq();
+  pb_rseq_offset = 0;
+  pb_rseq_size = 0;
+}
+
 }  // namespace patchbay
 
 extern "C" {

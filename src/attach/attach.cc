@@ -140,7 +140,7 @@ Error is_child(pid_t pid) {
 }
 
 Error is_incomplete(pid_t pid) {
-  return user_error(ELIBACC, "the libc of process " + std::to_string(pid) +
+  return user_error(ENOPKG, "the libc of process " + std::to_string(pid) +
                                  " (before 2.34) is there without its libpthread or libdl");
 }
 
@@ -250,7 +250,7 @@ Result<Arrived> attach_here(const Target& target, const Arrival& arrival) {
     return error == EALREADY      ? already_there(pid)
            : error == EINPROGRESS ? is_on_its_way(pid)
            : error == ECHILD      ? is_child(pid)
-           : error == ELIBACC     ? is_incomplete(pid)
+           : error == ENOPKG      ? is_incomplete(pid)
                                   : loaded.error();
   }
   const UniqueFd socket = loader->take_socket();

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -88,6 +89,12 @@ bool is_last_thread() {
   if (!has_ended(first_thread(first))) return false;
   UniqueFd directory(::open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory.valid() && all_others_have_ended(directory.get(), raw_syscall(SYS_gettid));
+}
+
+bool is_only_thread() {
+  struct stat tasks;
+  constexpr nlink_t kDots = 2;
+  return ::stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink == kDots + 1;
 }
 
 int first_thread_status() {

@@ -19,6 +19,9 @@ void forget_first_thread();
 // a few microseconds while the first thread lives.
 bool is_last_thread();
 
+// No other thread is there. False as well where it cannot be known.
+bool is_only_thread();
+
 // The status that the first thread has given to the system call exit; 0 while it lives or where
 // that cannot be known. It is the status of the process when no other thread is left.
 int first_thread_status();

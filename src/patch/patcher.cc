@@ -209,6 +209,7 @@ class LivePatcher : public Patcher {
   }
   Result<EntryHook> make_hook(Module& module, const FunctionSymbol& function,
                               uint64_t target) override;
+  Status write_hook(Module& module, const FunctionSymbol& function, uint64_t target) override;
   SitePlan plan_key(uint64_t address, uint64_t target) override {
     return patchbay::plan_key(address, target);
   }
@@ -607,6 +608,17 @@ Result<EntryHook> LivePatcher::make_hook(Module& module, const FunctionSymbol& f
   if (!encode_jump(hook.address, stub->address, hook.new_bytes.data()))
     return user_error(ENOTSUP, "its stub is out of reach");
   return hook;
+}
+
+Status LivePatcher::write_hook(Module& module, const FunctionSymbol& function, uint64_t target) {
+  SiteChange change{planner_.plan_hook(module, function), {}};
+  if (change.plan.kind != SiteKind::kJump && change.plan.kind != SiteKind::kSled)
+    return user_error(ENOTSUP, change.plan.reason);
+  static_cast<std::function<size_t(uint8_t*, size_t, uint64_t)>&>(change.prologue) =
+      [target](uint8_t* out, size_t, uint64_t) { return emit_far_jump(out, target); };
+  PB_ASSIGN(const PatchReport report, apply({&change, 1}, false));
+  if (!report.refusals.empty()) return user_error(ENOTSUP, report.refusals.front().second);
+  return {};
 }
 
 std::vector<uint64_t> LivePatcher::unmapped(uint64_t start, uint64_t end) {

@@ -108,6 +108,10 @@ class Patcher {
   virtual Result<EntryHook> make_hook(Module&, const FunctionSymbol&, uint64_t) {
     return user_error(ENOTSUP, "no hooks here");
   }
+  // Writes such a hook into code that runs.
+  virtual Status write_hook(Module&, const FunctionSymbol&, uint64_t) {
+    return user_error(ENOTSUP, "no hooks here");
+  }
   // Why the return address of a call of this function may not be exchanged: it returns twice, or
   // looks at its return address (setjmp, vfork, dlsym, swapcontext, …). Null: it may. Decodes the
   // function: some ten microseconds.

@@ -75,6 +75,17 @@ if [[ -x $work/asan_gcc ]]; then
     -o "$work/t.dat" -e 'traced(int n)' -- "$work/asan_gcc" 2>&1)" '^sanitized: 5050 x libm.so.6 -$'
 fi
 
+# The user's own AddressSanitizer comes first: for the program, and for one that it executes.
+library=$(gcc -print-file-name=libasan.so)
+if [[ -e $library ]]; then
+  cmd=(sh -c 'echo "preloaded $LD_PRELOAD"; /bin/echo child')
+  export ASAN_OPTIONS=detect_leaks=0
+  same "a preloaded AddressSanitizer" "$(LD_PRELOAD=$library "${cmd[@]}")" \
+    "$(LD_PRELOAD=$library timeout -k 5 60 "$patchbay" record -q -o "$work/t.dat" \
+      -e 'getenv(string name)' -- "${cmd[@]}" 2>&1)"
+  unset ASAN_OPTIONS
+fi
+
 if built msan_clang clang++ -fsanitize=memory; then
   said=$(timeout 30 "$patchbay" record -o "$work/t.dat" -e 'traced(int n)' -- \
     "$work/msan_clang" 2>&1)

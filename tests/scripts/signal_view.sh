@@ -65,6 +65,81 @@ same "none is in the ring of threads without rseq" 0 "$(events_of rings.dat |
   awk -v cpus="$(getconf _NPROCESSORS_CONF)" 'match($0, /\[[0-9]+\]/) {
     if (substr($0, RSTART + 1, RLENGTH - 2) + 0 >= cpus) n++ } END { print n + 0 }')"
 
+# A library of the program has made a thread before the agent comes, and this stands in an entry of
+# libc that is to be written.
+cat >early.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static int (*ask)(int, const struct sigaction*, struct sigaction*);
+static volatile int begins, result;
+static void* run(void* unused) {
+  begins = 1;
+#ifdef NO_TRAP
+  while (!result) usleep(1000);
+  return unused;
+#endif
+  __asm__ volatile("mov %1, %%r15\n int3\n call *%%r15"
+                   : "=a"(result)
+                   : "r"(ask), "D"(0), "S"(0), "d"(0)
+                   : "rcx", "r8", "r9", "r10", "r11", "r15", "memory", "cc");
+  return unused;
+}
+static pthread_t thread;
+__attribute__((constructor)) static void begin(void) {
+  ask = dlsym(dlopen("libc.so.6", RTLD_LAZY), "sigaction");
+  pthread_create(&thread, 0, run, 0);
+  while (!begins) usleep(1000);
+  usleep(1000);
+}
+int is_wrong(void) {
+  kill(getpid(), SIGCONT);
+#ifdef NO_TRAP
+  result = -1;
+#endif
+  pthread_join(thread, 0);
+  return result != -1;
+}
+END
+cat >early_main.c <<'END'
+#include <unistd.h>
+int is_wrong(void);
+int main(int argc, char** argv) {
+  return argc > 1 ? is_wrong() : (execl(argv[0], argv[0], "again", (char*)0), 9);
+}
+END
+cc -O1 -w "$guests/held_in_entry.c" -o held_in_entry && cc -O1 -w -shared -fPIC early.c \
+  -o libearly.so -ldl -lpthread && cc -O1 -w early_main.c -o early -L. -learly \
+  -Wl,-rpath,"$work" || fail "early.c does not build"
+same "a thread in an entry: alone" "status 0" "$(ran ./held_in_entry ./early again | tail -n 1)"
+same "a thread in an entry that is written" "status 0" \
+  "$(ran ./held_in_entry env LD_PRELOAD="$agent" ./early again | tail -n 1)"
+cc -O1 -w -DNO_TRAP -shared -fPIC early.c -o libearly.so -ldl -lpthread
+"$patchbay" record -o t.dat -e 'is_wrong()' -- ./early >early.log 2>&1
+has "what such a program executes is followed" "$(<early.log)" 'record: 1 events'
+
+# A second C library is left alone, and named.
+cat >namespace.c <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+__attribute__((noinline)) int work(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int main(void) { return !dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW) || work(1) != 2; }
+END
+cc -O1 -w namespace.c -o namespace -ldl || fail "namespace.c does not build"
+has "a second C library is named" \
+  "$("$patchbay" record -q --no-follow -o t.dat -e 'work(int n)' -- ./namespace 2>&1; echo $?)" \
+  'second C library'
+same "and is not there without one" "" \
+  "$("$patchbay" record -q --no-follow -o t.dat -e 'calls()' -- ./exec_inherits 2>&1 | grep second)"
+
+# Where the entry of syscall() cannot be replaced threads have no area of ours.
+(cd "$guests" && cc -O2 -w detoured_syscall.c -o "$work/detoured_syscall") ||
+  fail "detoured_syscall"
+attached detoured_syscall -e 'work(int n)'
+same "syscall() is another's: attached to" "$(printf 'right\nstatus 0')" "$(<detoured_syscall.out)"
+same "and all are there" 1000 "$(count_of detoured_syscall.dat work)"
+
 # Nor does a child on its parent's storage take the parent's area: what the parent does afterwards
 # would go to the ring of the child's CPU, under the child's number.
 (cd "$guests" && cc -O2 -w clone_first.c -lpthread -o "$work/clone_first") || fail "clone_first"
