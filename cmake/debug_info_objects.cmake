@@ -51,6 +51,7 @@ pb_debug_info_object(removed_lines ${CMAKE_C_COMPILER} "-O0 -g1" removed.c)
 pb_debug_info_object(namesakes_5 ${CMAKE_C_COMPILER}
   "-O1 -gdwarf-5 -ffunction-sections -Wl,--gc-sections" namesake.c namesakes.c)
 pb_debug_info_object(bases_4 ${CMAKE_CXX_COMPILER} "-O0 -gdwarf-4" bases.cc)
+pb_debug_info_object(bases_lines ${CMAKE_CXX_COMPILER} "-O0 -g1" bases.cc)
 pb_debug_info_object(bases_5 ${CMAKE_CXX_COMPILER} "-O2 -gdwarf-5" bases.cc)
 pb_debug_info_object(values_z ${CMAKE_C_COMPILER} "-O2 -gdwarf-5 -gz=zlib" values.c other.c)
 pb_debug_info_object(values_split ${CMAKE_C_COMPILER} "-O0 -gdwarf-5 -gsplit-dwarf"

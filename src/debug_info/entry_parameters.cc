@@ -129,6 +129,10 @@ Said said_of_pieces(const Where& where) {
     if (reg) word = reg;
     offset += bytes;
   }
+  // Where all is computed, of the stack for one, it is passed, and nothing says where.
+  const bool is_anywhere = std::any_of(said.registers.begin(), said.registers.end(),
+                                       [](const auto& reg) { return reg.has_value(); });
+  if (!is_anywhere) said.kind = Said::Kind::kInFrame;
   if (is_split) said.kind = Said::Kind::kSplit;
   return said;
 }

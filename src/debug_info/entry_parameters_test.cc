@@ -63,6 +63,9 @@ TEST(EntryParameters, WhatNobodyReadsIsNotShown) {
       {"unread_clang", "big_unread", "big_unread(x64 b=?, s64 last)\n"},
       {"unread_clang", "big_read", "big_read(struct {s64 a, s64 b, s64 c} b)\n"},
       {"unread_clang", "word", "word(NULL, struct {s64 c} m, x64 m_a=?, x64 m_b=?, s32 n)\n"},
+      {"unread_clang", "on_stack",
+       "on_stack(u8 n, NULL, x64 a=?, NULL, x64 b=?, NULL, x64 c=?, NULL, x64 d=?, NULL, "
+       "x64 e=?, struct {u16 size, u8 is_on} s)\n"},
       {"unread_clang", "second_word", "second_word(NULL, NULL, x64 h=?, double x)\n"},
       {"unread_clang", "wide", "wide(double x=\\2.5, s64 n=\\7, s64 y)\n"},
   };
@@ -100,6 +103,8 @@ TEST(EntryParameters, LinesAloneSayNothing) {
     EXPECT_NE(lines_of("removed_lines", function).find("lines of its code alone (-g1)"),
               std::string::npos)
         << function;
+  EXPECT_NE(lines_of("bases_lines", "with_base::with_base").find("lines of its code alone (-g1)"),
+            std::string::npos);
   EXPECT_EQ(lines_of("passing_4", "nothing"), "nothing()\n");
   EXPECT_EQ(lines_of("passing_5", "nothing"), "nothing()\n");
 }

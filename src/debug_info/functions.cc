@@ -98,7 +98,9 @@ bool FunctionFinder::matches(Dwarf_Die die, const std::string& qualified) const 
   std::string linkage = linkage_name(die);
   // The demangler spells template arguments otherwise than compilers do: long, long int.
   bool has_arguments = last_.size() < last_component(name_).size() || name_.find('<') != name_.npos;
-  if (!is_it && has_arguments) {
+  // With -g1 no namespace and no class stands around a function.
+  const bool is_bare = whole.find("::") == whole.npos && name_.find("::") != name_.npos;
+  if (!is_it && (has_arguments || is_bare)) {
     const std::string shown = demangle(linkage, false);
     is_it = ends_as(squeeze(shown), name_) || ends_as(without_blanks(shown), listed_);
   }

@@ -80,6 +80,12 @@ class ElfImage {
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
   const std::vector<ElfSection>& sections() const { return sections_; }
   const ElfSection* find_section(std::string_view name) const;
+  // Whether a symbol's section is loaded, so that its value is an address. An image without
+  // sections has no other symbols.
+  bool is_loaded(size_t section) const {
+    return sections_.empty() ||
+           (section < sections_.size() && (sections_[section].flags & SHF_ALLOC));
+  }
   // Empty for a section without bytes in the file.
   Bytes section_bytes(const ElfSection& section) const;
   // From an ELF address to the end of the segment that holds it; empty when there are no such

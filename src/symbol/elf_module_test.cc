@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "base/file_mapping.h"
@@ -36,6 +37,12 @@ __asm__(".text\n"
         ".cfi_startproc\n.cfi_def_cfa_offset 32\nnop\nnop\nnop\nret\n.cfi_endproc\n"
         ".type pbfn.constprop.0, @function\npbfn.constprop.0:\nret\n.size pbfn.constprop.0, 1\n"
         ".type pbfn.cold, @function\npbfn.cold:\nret\n.size pbfn.cold, 1\n");
+#ifdef AT
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+__asm__(".pushsection .debug_strange\n.org " TEXT(AT) "\n.weak of_no_code\n.hidden of_no_code\n"
+        "of_no_code:\n.byte 0\n.popsection\n");
+#endif
 )";
 
 class BuiltLibrary : public testing::Test {
@@ -97,6 +104,14 @@ class BuiltLibrary : public testing::Test {
     }
     return addresses;
   }
+  std::map<std::string, uint64_t> functions_of(const std::string& name) {
+    Result<FileMapping> file = FileMapping::open(path(name));
+    Result<ElfImage> image = ElfImage::from_file(file->bytes());
+    std::map<std::string, uint64_t> functions;
+    for (const FunctionSymbol& function : load_functions({&*image, nullptr, true, 0}))
+      functions.emplace(function.name, function.address);
+    return functions;
+  }
   // The address that a name resolves to; 0 when it does not, or to several.
   static uint64_t resolve(SymbolTable& table, const std::string& name) {
     auto result = table.resolve(name);
@@ -141,6 +156,17 @@ TEST_F(BuiltLibrary, StaticFunctionsOfAFileAndStubsOfCalls) {
   EXPECT_EQ(where.name, "printf@plt");
   EXPECT_EQ(where.start, stub);
   EXPECT_EQ(resolve(*table, "libpbfix:scanf@plt"), 0u);
+}
+
+// As link time optimization of gcc's leaves them in .debug_info: what they have is no address.
+TEST_F(BuiltLibrary, LabelsOfSectionsThatAreNotLoadedAreNoFunctions) {
+  build("plain.so");
+  const uint64_t worker = functions_of("plain.so")["hidden_worker"];
+  ASSERT_NE(worker, 0u);
+  build("labelled.so", "-DVERSION=5 -DAT=" + std::to_string(worker));
+  const std::map<std::string, uint64_t> functions = functions_of("labelled.so");
+  EXPECT_EQ(functions.at("hidden_worker"), worker);
+  EXPECT_FALSE(functions.contains("of_no_code"));
 }
 
 TEST_F(BuiltLibrary, WithSymbols) {

@@ -57,7 +57,8 @@ void Loader::add_table(const ElfSymbols& table, SymbolSource source) {
       continue;
     }
     bool label = ELF64_ST_TYPE(symbol.st_info) == STT_NOTYPE && symbol.st_shndx != SHN_UNDEF &&
-                 symbol.st_shndx < SHN_LORESERVE && ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
+                 symbol.st_shndx < SHN_LORESERVE && image_.is_loaded(symbol.st_shndx) &&
+                 ELF64_ST_BIND(symbol.st_info) != STB_LOCAL;
     if (label && image_.is_executable(symbol.st_value) && !image_.is_plt(symbol.st_value)) {
       labels_.push_back(make_function({table, symbol, i, source}, 0));
     }

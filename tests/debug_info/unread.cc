@@ -78,6 +78,17 @@ __attribute__((noinline)) void second_word(halves h, double x) {
   sink = h.d;
 }
 
+struct flagged {
+  unsigned short size;
+  bool is_on;
+};
+__attribute__((noinline)) void on_stack(unsigned char n, long a, long b, long c, long d, long e,
+                                        flagged s) {
+  sink = n;
+  sink = s.size;
+  sink = s.is_on;
+}
+
 // Nobody here calls it: whoever does stores all.
 __attribute__((noinline)) void from_outside(const two& p) { sink = p.a; }
 
@@ -89,5 +100,6 @@ void use(long n) {
   big_read({n, n, n});
   word({int(n), 'c', n}, int(n));
   second_word({'c', int(n), float(n), unsigned(n)}, double(n));
+  on_stack(1, n, n, n, n, n, {(unsigned short)n, n > 2});
   sink = wide(2.5L, 7, n) + wide(2.5L, 7, n + 1);
 }
