@@ -191,8 +191,7 @@ void read_ranges(const HistRanges& ranges, Distribution* one) {
 
 // Of a variable the name alone, at its beginning.
 std::string symbol_text(const HistName& name, bool with_offset) {
-  std::string text;
-  append_escaped(&text, name.is_known ? name.name : hex_number(name.number));
+  std::string text = name.is_known ? name.name : hex_number(name.number);
   if (name.is_known && with_offset && name.offset) text += "+" + hex_number(name.offset);
   return text;
 }
@@ -214,11 +213,9 @@ class ByValues {
     if (plan_.by.empty() || image_.keys.empty()) return "";
     const HistColumn& column = image_.keys[0];
     const HistKeyPart part = image_.parts_of(row.key)[0];
-    std::string text;
     switch (column.form) {
       case HistForm::kText:
-        append_escaped(&text, part.text);
-        return part.is_cut ? text + "..." : text;
+        return std::string(part.text) + (part.is_cut ? "..." : "");
       case HistForm::kSymbol:
         return symbol_text(image_.names[part.number], false);
       case HistForm::kSymbolOffset:
@@ -326,7 +323,8 @@ std::string latency_text(const std::vector<Distribution>& distributions) {
   std::string text;
   for (const Distribution& one : distributions) {
     if (!text.empty()) text += "\n";
-    text += one.by.empty() ? "" : one.by + ": ";
+    append_escaped(&text, one.by);
+    text += one.by.empty() ? "" : ": ";
     text += std::to_string(one.hits) + " times, " + duration_text(one.sum) + ", average " +
             duration_text(one.hits ? one.sum / one.hits : 0) + "\n";
     put_bars(one, &text);

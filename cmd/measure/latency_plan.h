@@ -68,7 +68,7 @@ struct LatencyBar {
   uint64_t hits = 0;
 };
 struct Distribution {
-  std::string by;
+  std::string by;                // as it was, with whatever is in a text
   std::vector<LatencyBar> bars;  // without the empty ones, the smallest first
   uint64_t hits = 0, sum = 0;
   uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;

@@ -2,6 +2,7 @@
 // What `patchbay latency` writes, and the distributions that it makes of what it reads.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <numeric>
@@ -153,10 +154,13 @@ TEST(LatencyText, HostileTexts) {
     add_times(&image, text_key(text), std::vector<uint64_t>(count++, 1 << 20));
   const std::vector<Distribution> all = read_latency(image, plan_of("s"));
   ASSERT_EQ(all.size(), hostile_texts().size());
+  const std::vector<std::string> texts = hostile_texts();
   for (const Distribution& one : all) {
     EXPECT_EQ(one.hits, --count);
-    EXPECT_EQ(one.by.find('\n'), one.by.npos);
+    EXPECT_EQ(one.by, texts[count - 1]);
   }
+  const std::string text = latency_text(all);
+  EXPECT_EQ(size_t(std::count(text.begin(), text.end(), '\n')), 4 * texts.size() - 1);
 }
 
 TEST(LatencyText, Bars) {
@@ -317,7 +321,9 @@ TEST(LatencyText, ShowsAddressesAndEscapesTexts) {
   add_times(&text, text_key("select 1,\n\x1b[31m2"), {8});
   add_times(&number, number_key(uint64_t(-3)), {8});
   EXPECT_EQ(by_of(hex), "0x7ffe12");
-  EXPECT_EQ(by_of(text), "select 1,\\n\\x1b[31m2");
+  EXPECT_EQ(by_of(text), "select 1,\n\x1b[31m2");
+  EXPECT_TRUE(
+      latency_text(read_latency(text, plan_of("k"))).starts_with("select 1,\\n\\x1b[31m2: "));
   EXPECT_EQ(by_of(number), "-3");
   EXPECT_EQ(variable(HistForm::kSymbol, 0x1139, "main", 0), "main");
   EXPECT_EQ(variable(HistForm::kSymbolOffset, 0x404060, "orders_mutex", 0), "orders_mutex");

@@ -44,18 +44,6 @@ def in_json(text):
     return "".join(piece if isinstance(piece, str) else "\ufffd" for piece in pieces(cut(text)))
 
 
-def in_line(text):
-    """On one line of a terminal."""
-    shown = ""
-    for piece in pieces(cut(text)):
-        code = piece if isinstance(piece, int) else ord(piece)
-        if isinstance(piece, int) or code < 32 or code == 127:
-            shown += {9: "\\t", 10: "\\n", 13: "\\r"}.get(code, f"\\x{code:02x}")
-        else:
-            shown += piece
-    return shown
-
-
 def in_label(text):
     """What is long ends in its hash."""
     value = b""
@@ -135,11 +123,9 @@ def main():
     form, texts = sys.argv[1], said(sys.argv[2])
     if form == "text":
         return of_text(sys.argv[3], texts)
-    if form == "json":
-        found, wanted = of_json(sys.argv[3]), expected(texts, in_json)
-    elif form == "latency":
-        found = of_latency(sys.argv[3])
-        wanted = expected(texts, in_line)
+    if form in ("json", "latency"):
+        found = of_json(sys.argv[3]) if form == "json" else of_latency(sys.argv[3])
+        wanted = expected(texts, in_json)
     else:
         found, wanted = of_page(sys.argv[3], sys.argv[4]), expected(texts, in_label)
     for text in (found | wanted):

@@ -91,6 +91,17 @@ TEST(HistImage, ForeignBytes) {
   }
 }
 
+// Whoever answers says what columns are called, too.
+TEST(HistImage, NothingCommandsATerminal) {
+  HistImage image = full_image();
+  for (std::vector<HistColumn>* columns : {&image.keys, &image.values, &image.saved})
+    for (HistColumn& column : *columns) column.name += "\x1b[2J";
+  image.definition += "\x1b";
+  image.tracks[1].variable += "\x1b";
+  for (HistName& name : image.names) name.name += "\x1b";
+  EXPECT_EQ(hist_text(image, HistStyle::kTerminal).find('\x1b'), std::string::npos);
+}
+
 // A few bytes do not make much memory.
 TEST(HistImage, ManyOfThem) {
   const std::string one = hist_image_bytes(hist_image({hist_column("n")}));

@@ -25,11 +25,17 @@ void put_left(std::string* out, std::string_view text, size_t width) {
 class HistPrinter {
  public:
   HistPrinter(const HistImage& image, HistStyle style)
-      : image_(image), style_(style), sums_(sums_of_values(image)) {}
+      : image_(image),
+        style_(style),
+        keys_(with_shown_names(image.keys)),
+        values_(with_shown_names(image.values)),
+        saved_(with_shown_names(image.saved)),
+        sums_(sums_of_values(image)) {}
   std::string print();
 
  private:
   std::string shown(std::string_view text) const;
+  std::vector<HistColumn> with_shown_names(std::vector<HistColumn> columns) const;
   std::string key_text(const HistKeyPart& part) const;
   void put_number(std::string* out, uint64_t value, bool is_signed) const;
   void put_key(std::string* out, const std::string& key) const;
@@ -42,6 +48,7 @@ class HistPrinter {
 
   const HistImage& image_;
   const HistStyle style_;
+  const std::vector<HistColumn> keys_, values_, saved_;
   const std::vector<HistValueSums> sums_;
 };
 
@@ -50,6 +57,11 @@ std::string HistPrinter::shown(std::string_view text) const {
   std::string safe;
   append_escaped(&safe, text);
   return safe;
+}
+
+std::vector<HistColumn> HistPrinter::with_shown_names(std::vector<HistColumn> columns) const {
+  for (HistColumn& column : columns) column.name = shown(column.name);
+  return columns;
 }
 
 void HistPrinter::put_number(std::string* out, uint64_t value, bool is_signed) const {
@@ -128,10 +140,10 @@ void HistPrinter::put_key(std::string* out, const std::string& key) const {
   const auto parts = image_.parts_of(key);
   *out += "{ ";
   bool has_lines = false;
-  for (size_t i = 0; i < image_.keys.size(); i++) {
+  for (size_t i = 0; i < keys_.size(); i++) {
     if (i > 0) *out += ", ";
-    put_key_field(out, image_.keys[i], parts[i]);
-    has_lines |= image_.keys[i].form == HistForm::kStack;
+    put_key_field(out, keys_[i], parts[i]);
+    has_lines |= keys_[i].form == HistForm::kStack;
   }
   *out += has_lines ? "}" : " }";
 }
@@ -139,7 +151,7 @@ void HistPrinter::put_key(std::string* out, const std::string& key) const {
 // --- values
 
 void HistPrinter::put_column(std::string* out, size_t index, const HistRow& row) const {
-  const HistColumn& column = image_.values[index];
+  const HistColumn& column = values_[index];
   const uint64_t value = row.values[index];
   if (column.form == HistForm::kQuantiles)
     return put_hist_quantiles(out, column.name, row.ranges[index], column.is_signed);
@@ -162,7 +174,7 @@ void HistPrinter::put_reached(std::string* out, const HistReached& reached) cons
   *out += image_.tracks[reached.track].is_max ? "\n\tmax: " : "\n\tchanged: ";
   put_number(out, reached.value, false);
   for (size_t i = 0; i < reached.saved.size(); i++) {
-    const HistColumn& column = image_.saved[i];
+    const HistColumn& column = saved_[i];
     *out += "  " + column.name + ": ";
     if (column.form == HistForm::kText)
       put_left(out, shown(reached.saved[i].text), 32);
@@ -174,7 +186,7 @@ void HistPrinter::put_reached(std::string* out, const HistReached& reached) cons
 void HistPrinter::put_shot(std::string* out, const HistShot& shot) const {
   const HistTrack& track = image_.tracks[shot.track];
   *out += "\nSnapshot taken (see tracing/snapshot).  Details:\n\ttriggering value { ";
-  *out += (track.is_max ? "onmax(" : "onchange(") + track.variable + ") }: ";
+  *out += (track.is_max ? "onmax(" : "onchange(") + shown(track.variable) + ") }: ";
   put_number(out, shot.value, false);
   *out += "\ttriggered by event with key: ";
   put_key(out, shot.key);
@@ -184,7 +196,7 @@ void HistPrinter::put_shot(std::string* out, const HistShot& shot) const {
 std::string HistPrinter::print() {
   std::string text = "# event histogram\n#\n# trigger info: " + shown(image_.definition);
   text += image_.is_paused ? " [paused]\n#\n" : " [active]\n#\n";
-  for (const HistColumn& value : image_.values) {
+  for (const HistColumn& value : values_) {
     if (value.form == HistForm::kQuantiles) text += hist_quantile_note(value.name);
     if (value.form == HistForm::kCounters) text += hist_counter_note(value.name);
   }
@@ -193,8 +205,8 @@ std::string HistPrinter::print() {
   for (const uint32_t index : sort_hist_rows(image_)) {
     const HistRow& row = image_.rows[index];
     put_key(&text, row.key);
-    for (size_t i = 0; i < image_.values.size(); i++) {
-      if (image_.values[i].is_hidden) continue;
+    for (size_t i = 0; i < values_.size(); i++) {
+      if (values_[i].is_hidden) continue;
       if (i > 0) text += ' ';
       put_column(&text, i, row);
     }
