@@ -225,7 +225,7 @@ void count_left(const ReturnSlot* slot, uint64_t state) {
 // How many more calls that seem to be left are kept in doubt. In programs that copy no stacks all
 // of them are left for good: these run out of it, and the slots of such calls are taken at once.
 // Each that comes back brings more.
-int32_t g_doubts = 4096;
+int32_t g_doubts = 8192;
 constexpr int32_t kMostDoubts = 1 << 20, kDoubtsForOne = 64, kDoubtsForUnknown = 4096;
 
 bool may_come_back() {
