@@ -210,7 +210,7 @@ bool CallPrograms::print_notes() {
   if (unhooked_)
     say(std::to_string(unhooked_) +
         " calls have no return: their callers' code walks its own stack by return addresses "
-        "(code made at run time, V8, OCaml, Go)");
+        "(code made at run time, V8, OCaml, Go), or more than 110,000 places call");
   bool has_never_come = false;
   for (const auto& [sentence, count] : never_came_) {
     if (count < nr_collected_) continue;

@@ -405,7 +405,8 @@ void print_notes(const Recording& recording, const TracedChild& child, const Out
   if (uint64_t unhooked = recording.unhooked())
     note(std::to_string(unhooked) +
          " calls have no return and are in no graph: their callers' code walks its own stack by "
-         "return addresses (code made at run time, V8, OCaml, Go)");
+         "return addresses (code made at run time, V8, OCaml, Go), or more than 110,000 places "
+         "call");
   if (!executed.empty())
     note("the program has executed " + one_line(executed) + ", which is not recorded");
   if (size_t forked = forked_processes(recording, child.pid())) {

@@ -4,9 +4,9 @@
 // filters and static events. libgcc asks _dl_find_object() for the unwind tables of each address.
 // For an address in such code the answer is a table for this address alone, made at that moment:
 //
-//   .eh_frame_hdr -> CIE   of signal frames: the frame above begins with its instruction pointer
+//   .eh_frame_hdr -> CIE   mostly of signal frames: the frame above begins with its instruction
 //                    FDE   from this address to the next one:
-//                          CFA = the program's stack pointer + 1     (return_hook.S says why one)
+//                          CFA = the program's stack pointer
 //                          rip = where the program believes to be    (stub_place())
 //                          rax rcx rdx r9 r10 r11 where they are saved, if they are
 //
@@ -93,14 +93,18 @@ void write_unsigned(TableWriter* w, uint32_t value) {
   w->byte(uint8_t(value));
 }
 
-// def_cfa rsp + moved + 1, then rsp and rip as values.
+// libgcc tells frames apart by their CFA, less one below a frame of signals. What leads to a stub
+// is such a frame. So where the stub has moved nothing it must not be one, too; what it leads to is
+// then as if called from there.
+bool is_as_interrupted(const StubPlace& place) { return place.moved != 0; }
+
+// def_cfa rsp + moved, then rip as a value.
 void write_rules(TableWriter* w, const StubPlace& place) {
   static constexpr uint8_t kSaved[] = {0, 2, 1, 9, 10, 11};  // rax rcx rdx r9 r10 r11, downwards
   w->bytes({0x0c, kRsp});
-  write_unsigned(w, place.moved + 1u);
-  w->bytes({0x16, kRsp, 2, 0x31, 0x1c});  // val_expression: CFA, lit1, minus
-  w->bytes({0x16, kRip, 9, 0x0e});        // val_expression: const8u
-  w->word64(place.original);
+  write_unsigned(w, place.moved);
+  w->bytes({0x16, kRip, 9, 0x0e});  // val_expression: const8u
+  w->word64(place.original + (is_as_interrupted(place) ? 0 : 1));
   if (!place.is_saved) return;
   int64_t below = 0;
   for (uint8_t reg : kSaved) {
@@ -128,7 +132,7 @@ void* write_table(uint8_t* table, uint64_t address, const StubPlace* place, uint
   w.word32(0);
   w.byte(1);
   w.bytes({'z', 'R'});
-  if (place) w.byte('S');
+  if (place && is_as_interrupted(*place)) w.byte('S');
   w.bytes({0, 1, 0x78, kRip, 1, kAbsolute});  // factors 1 and -8, return address, encoding
   w.end_record();
   w.begin_record();  // FDE

@@ -311,7 +311,7 @@ class ProbeEmitter {
     out_.load_return_address(kWork);
     out_.set(kControl, reinterpret_cast<uint64_t>(pb_return_trampolines));
     out_.apply(Op::kSub, kWork, kControl);
-    out_.apply(Op::kCompare, kWork, Number{kReturnSlots * kReturnTrampolineSize});
+    out_.apply(Op::kCompare, kWork, Number{kReturnTrampolines * kReturnTrampolineSize});
     out_.jump_if(JumpCondition::kBelow, slow_);
   }
 

@@ -413,8 +413,7 @@ const char* what_is_wrong(const Shared& shared) {
       return "other frames behind the caller";
   }
   // What the frame of the caller says of the frame below it: where that one's return address was.
-  // A trampoline's is one byte more (probe/returns/return_hook.S).
-  if (shared.cfa - shared.call_sp > 1) {
+  if (shared.cfa != shared.call_sp) {
     snprintf(text, sizeof text, "the caller's stack pointer is off by %ld",
              long(shared.cfa - shared.call_sp));
     return text;

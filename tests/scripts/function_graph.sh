@@ -77,7 +77,7 @@ run_both() {
 test_programs() {
   local name
   for name in return_values return_exceptions return_signals return_threads return_processes \
-    return_fibers return_backtrace; do
+    return_fibers return_backtrace return_copied return_personality; do
     run_both $name yes
   done
   run_both return_longjmp no

@@ -86,7 +86,7 @@ no_misses() {
 test_programs() {
   local name
   for name in return_values return_exceptions return_signals return_threads return_processes \
-    return_fibers return_backtrace; do
+    return_fibers return_backtrace return_copied return_personality; do
     run_both $name
     # shellcheck disable=SC2046  # words
     no_misses $name $(functions_of $name)
@@ -226,6 +226,18 @@ OCAML
   fi
 }
 
+# Those that end in a jump to one that looks at its return address are none.
+test_lookups() {
+  local name output
+  output=$("$patchbay" record -v -t function_graph -l 'ret_*' -o "$work/lookups.dat" \
+    -- "$programs/return_lookups" 2>"$work/err")
+  same "lookups: output" "bad 0" "$output"
+  for name in ret_next ret_through ret_asks ret_asks_twice; do
+    has "lookups: $name is refused" "$(<"$work/err")" "^ *$name .*it ends in a jump to a function"
+  done
+  has "lookups: the others are there" "$(<"$work/err")" '200 events'
+}
+
 # Functions that a graph is asked for and cannot have are named.
 test_refused() {
   local output
@@ -298,5 +310,6 @@ test_toggle
 test_walked
 test_real
 test_refused
+test_lookups
 test_go
 finish

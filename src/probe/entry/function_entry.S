@@ -76,7 +76,7 @@ probe_entry_shared:
 	lea pb_return_trampolines(%rip), %rdx
 	mov %r10, BELOW_HEADER(%rsp)
 	sub %rdx, %rcx
-	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %rcx
+	cmp $RETURN_TRAMPOLINES << TRAMPOLINE_SHIFT, %rcx
 	jb .Lslow_call				/* a tail call of a function whose return is hooked */
 	mov (%r11), %ecx
 	shl $SITE_EVENT_SHIFT, %rcx
@@ -183,7 +183,7 @@ probe_entry_callback:
 	lea pb_return_trampolines(%rip), %rdx
 	mov %rsi, %rcx
 	sub %rdx, %rcx
-	cmp $RETURN_SLOTS << TRAMPOLINE_SHIFT, %rcx
+	cmp $RETURN_TRAMPOLINES << TRAMPOLINE_SHIFT, %rcx
 	jb .Lslow_callback
 	mov PROGRAM_EVENTS(%r11), %r9
 	mov PROGRAM_IP(%r11), %rdi
@@ -231,15 +231,17 @@ probe_entry_callback:
 	.cfi_endproc
 	.size probe_entry_callback, . - probe_entry_callback
 
-/* Takes the spare of the thread's level: \slot. \thread: its ReturnThread. Spends \temp and rax,
- * which is then the state that the spare had.
+/* Takes the spare of the thread's level, which is in rax: \slot. \thread: its ReturnThread. Spends
+ * \temp and rax, which is then the state that the spare had.
  *
  * A signal handler between any two of these has calls of its own, which take the same spare and
  * give it back: the level and the state are then what they were, but for the generation, and the
  * exchange fails. If it has left by longjmp nobody comes back here. If it has gone on with another
- * fiber, whose calls hold this spare when this one goes on, the state is another, too. */
+ * fiber, whose calls hold this spare when this one goes on, the state is another, too.
+ *
+ * The call of the level before is above this one on its stack; else it may have been left, and
+ * settle_levels() looks (return_hook_hot.cc). */
 	.macro take_spare slot, slot32, thread, temp, temp32, none
-	mov RETURN_THREAD_AT(\thread), %eax
 	movzwl RETURN_THREAD_SPARE(\thread, %rax, 2), \slot32	/* 1 + index */
 	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(\thread, %rax, 2), %rax
 	test \slot32, \slot32			/* 0 also behind the last level */
@@ -258,19 +260,30 @@ probe_entry_callback:
 	incl RETURN_THREAD_AT(\thread)
 	.endm
 
-/* The slot r8 is owned and filled but for where it goes on to. Spends rax, rcx, which is the call's
- * token, rdx, r10, which is the trampoline, and r11. */
+/* Whether the call of the level before is above this one on its stack; rax is the level. The low
+ * halves tell for as long as no stack has 2 GiB. Spends slot and temp. */
+	.macro check_level slot, thread, temp, temp32, none
+	movzwl RETURN_THREAD_SPARE-2(\thread, %rax, 2), \temp32
+	test \temp32, \temp32
+	jz 8f					/* the first level */
+	shl $SLOT_SHIFT, \temp
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), \slot
+	mov (\slot, \temp), \temp32		/* its state: the word, and three bits */
+	sub %esp, \temp32
+	cmp $8 + 7, \temp32
+	jle \none
+8:
+	.endm
+
+/* The slot r8 is owned and filled but for where it goes on to; BELOW_TARGET is the trampoline.
+ * Spends rax, rcx, which is the call's token, r10, which is the trampoline, and r11. */
 	.macro arm_slot
 	mov 8(%rsp), %rax
+	mov BELOW_TARGET(%rsp), %r10
 	mov SLOT_TOKEN(%r8), %ecx
 	mov %rax, SLOT_RETURN_ADDRESS(%r8)
-	movzwl %cx, %edx			/* 1 + index */
-	lea pb_return_address - 8(%rip), %r10
-	mov %rax, (%r10, %rdx, 8)
-	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %r10
-	shl $TRAMPOLINE_SHIFT, %edx
 	add $0x10000, %ecx			/* the next generation */
-	add %rdx, %r10
+	mov %r10d, SLOT_TRAMPOLINE(%r8)
 	mov %ecx, SLOT_TOKEN(%r8)
 	mov %ecx, %eax
 	lea 8(%rsp), %r11
@@ -320,11 +333,16 @@ probe_entry_callback:
  * the thread may be a vfork child, which nothing restarts.
  * rax: the site; r9d: the call's parent; r10d: GraphCall from `depth` on; r11: the program; rdx:
  * ReturnThread. Afterwards r8 is the slot and rax the time; the others but r11 are spent.
- * SLOT_WANTED is left as it is: kGraphQuick says it. */
-	.macro begin_call
+ * SLOT_WANTED is left as it is: kGraphQuick says it. The parent, or none, is the call of the level
+ * before, mostly; else it goes to \other, which comes back. */
+	.macro begin_call name, other
 	shl $32, %r10
 	or %r10, %r9
 	mov %rax, %r10
+	mov RETURN_THREAD_AT(%rdx), %eax
+	cmp %r9w, RETURN_THREAD_SPARE-2(%rdx, %rax, 2)
+	jne \other
+\name:
 	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_take
 	mov %r9, SLOT_PARENT(%r8)
 	mov %r10, SLOT_SITE(%r8)
@@ -362,12 +380,18 @@ probe_entry_hook:
 	mov %rcx, BELOW_RCX(%rsp)
 	mov %rdx, BELOW_RDX(%rsp)
 	mov 8(%rsp), %rcx
-	lea pb_return_pages(%rip), %r10
-	shr $RETURN_PAGE_SHIFT, %rcx
-	mov %ecx, %edx
-	and $RETURN_PAGES - 1, %edx
-	cmp %rcx, (%r10, %rdx, 8)
-	jne .Lnot_usual_call			/* may_hook_return_to(): never to a trampoline */
+	lea pb_quick_trampolines(%rip), %r10
+	imul $QUICK_HASH_FACTOR, %ecx, %edx
+	shr $QUICK_HASH_SHIFT, %edx
+	mov (%r10, %rdx, 8), %rdx
+	mov %rdx, %r10
+	shr $QUICK_NUMBER_BITS, %r10
+	cmp %rcx, %r10
+	jne .Lnot_usual_call			/* may_hook_return_to(), or a trampoline */
+	lea pb_return_trampolines(%rip), %r10
+	and $RETURN_TRAMPOLINES - 1, %edx
+	lea (%r10, %rdx, 1 << TRAMPOLINE_SHIFT), %rdx
+	mov %rdx, BELOW_TARGET(%rsp)		/* for arm_slot */
 	cmpw $HOOK_PLAIN, PROGRAM_CODE(%r11)
 	jbe .Lplain
 	cmpw $HOOK_CALLS, PROGRAM_CODE(%r11)
@@ -403,10 +427,7 @@ probe_entry_hook:
 	jae .Lnot_usual_graph
 .Lgraph_load:
 	mov 8(%rsp, %r10), %r10			/* a page may be gone */
-	shl $TRAMPOLINE_SHIFT, %ecx
-	sub %rcx, %r10
-	lea pb_return_trampolines - (1 << TRAMPOLINE_SHIFT)(%rip), %rcx
-	cmp %rcx, %r10
+	cmp %r10d, SLOT_TRAMPOLINE(%r8)
 	jne .Lnot_usual_graph
 	mov SLOT_DEPTH(%r8), %r10d
 	cmp $-1, %r10w
@@ -426,7 +447,7 @@ probe_entry_hook:
 	or $(GRAPH_ENTERED | GRAPH_QUICK) << GRAPH_FLAGS_SHIFT, %r10d
 	and $GRAPH_ROOT, %ecx
 	or %ecx, %r10d				/* which is kGraphInside there */
-	begin_call
+	begin_call .Ltake_graph, .Lother_level_graph
 	mov PROGRAM_EVENTS(%r11), %r11
 	begin_record graph, FUNCTION_RECORD, .Lslow_graph, 1
 	mov pb_thread@gottpoff(%rip), %r11
@@ -451,6 +472,8 @@ probe_entry_hook:
 	mov %r8, BELOW_R8(%rsp)
 	mov pb_return_thread@gottpoff(%rip), %rdx
 	add %fs:0, %rdx
+	mov RETURN_THREAD_AT(%rdx), %eax
+	check_level %r8, %rdx, %rcx, %ecx, .Lnot_usual_plain
 	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_plain
 	fill_slot
 	arm_slot
@@ -466,6 +489,8 @@ probe_entry_hook:
 	mov %r9, BELOW_R9(%rsp)
 	mov pb_return_thread@gottpoff(%rip), %rdx
 	add %fs:0, %rdx
+	mov RETURN_THREAD_AT(%rdx), %eax
+	check_level %r8, %rdx, %rcx, %ecx, .Lnot_usual_take
 	take_spare %r8, %r8d, %rdx, %rcx, %ecx, .Lnot_usual_take
 	fill_slot
 	movzwl PROGRAM_TAKE_CODE(%r11), %eax
@@ -504,8 +529,14 @@ pb_take_general:				/* likewise: a load has faulted, a text is long */
 	or $(GRAPH_PROFILED | GRAPH_QUICK) << GRAPH_FLAGS_SHIFT, %r10d
 	shl $24, %ecx
 	or %ecx, %r10d
-	begin_call
+	begin_call .Ltake_profile, .Lother_level_profile
 	end_call
+.Lother_level_graph:
+	check_level %r8, %rdx, %rcx, %ecx, .Lnot_usual_take
+	jmp .Ltake_graph
+.Lother_level_profile:
+	check_level %r8, %rdx, %rcx, %ecx, .Lnot_usual_take
+	jmp .Ltake_profile
 .Lnot_followed:
 	mov BELOW_R8(%rsp), %r8
 	mov BELOW_R9(%rsp), %r9

@@ -3,8 +3,8 @@
 #include "abi/ftrace_records.h"
 #include "hot/asm_offset.h"
 #include "probe/returns/graph_hot.h"
-#include "probe/returns/return_callers.h"
 #include "probe/returns/return_hook.h"
+#include "probe/returns/return_trampolines.h"
 
 namespace patchbay {
 
@@ -14,17 +14,19 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
 [[gnu::used]] static void returns() {
   ASM_CONSTANT(RETURN_FRAME_SIZE, sizeof(ReturnFrame));
   ASM_CONSTANT(RETURN_SLOTS, kReturnSlots);
-  ASM_CONSTANT(RETURN_SPARES, kReturnSpares);
   ASM_CONSTANT(RETURN_CALL_SIZE, kReturnCallSize);
-  ASM_CONSTANT(RETURN_PAGES, kReturnPages);
-  ASM_CONSTANT(RETURN_PAGE_SHIFT, kReturnPageLog);
+  ASM_CONSTANT(RETURN_TRAMPOLINES, kReturnTrampolines);
+  ASM_CONSTANT(RETURN_LONG_TRAMPOLINES, kLongTrampolines);
+  ASM_CONSTANT(QUICK_HASH_SHIFT, 32 - kQuickHashBits);
+  ASM_CONSTANT(QUICK_NUMBER_BITS, kQuickNumberBits);
+  ASM_CONSTANT(QUICK_HASH_FACTOR, int32_t(kQuickHashFactor));
   ASM_CONSTANT(RETURN_CODE_SIZE, kReturnCodeSize);
   ASM_CONSTANT(TAKE_CODE_SIZE, kTakeCodeSize);
   ASM_SHIFT(RETURN_CODE_SHIFT, kReturnCodeUnit);
   ASM_SHIFT(TRAMPOLINE_SHIFT, kReturnTrampolineSize);
   ASM_OFFSET(RETURN_THREAD_AT, ReturnThread, at);
-  ASM_OFFSET(RETURN_THREAD_NEXT, ReturnThread, next);
   ASM_OFFSET(RETURN_THREAD_SPARE, ReturnThread, spare);
+  static_assert(offsetof(ReturnThread, none) == offsetof(ReturnThread, spare) - 2);
 
   ASM_SHIFT(SLOT_SHIFT, sizeof(ReturnSlot));
   ASM_OFFSET(SLOT_STATE, ReturnSlot, state);
@@ -37,6 +39,7 @@ constexpr size_t in_ring(size_t record) { return record + 4; }
   ASM_OFFSET(SLOT_PROGRAM, ReturnSlot, program);
   ASM_OFFSET(SLOT_SITE, ReturnSlot, site);
   ASM_OFFSET(SLOT_WANTED, ReturnSlot, wanted);
+  ASM_OFFSET(SLOT_TRAMPOLINE, ReturnSlot, trampoline);
   ASM_OFFSET(SLOT_ARG, ReturnSlot, arg);
   ASM_OFFSET(SLOT_CHAIN_LENGTH, ReturnSlot, chain_length);
   ASM_OFFSET(SLOT_HOME, ReturnSlot, home);

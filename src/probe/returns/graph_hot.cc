@@ -12,8 +12,8 @@
 //          is still there: it may be that this is a fiber that goes on
 //            '── the same
 //
-// A stack whose frames are copied away and back (greenlet) is not understood; its calls get depths
-// that are plausible, never more.
+// Where frames are copied away and back (greenlet) a parent is believed only while its trampoline
+// stands in its word; depths are plausible, never more.
 #include "probe/returns/graph_hot.h"
 
 #include "abi/ftrace_records.h"
@@ -44,8 +44,7 @@ uint32_t token_of(uint32_t slot, uint64_t state) {
 ReturnSlot* slot_of(uint32_t token) { return &pb_return_slots[(token & 0xffff) - 1]; }
 
 bool is_trampoline_of(uint64_t value, const ReturnSlot* slot) {
-  return value == reinterpret_cast<uint64_t>(pb_return_trampolines) +
-                      uint64_t(slot - pb_return_slots) * kReturnTrampolineSize;
+  return value == trampoline_of(slot);
 }
 
 // The word that the slot hooks for the call of the token; 0: the slot is another call's by now.
@@ -55,15 +54,10 @@ uint64_t word_of(uint32_t token) {
   return state & kSlotSpare ? 0 : state & kSlotAddressMask;  // nor of an owned one
 }
 
-// Whether the call is still there, at `word`. Behind a tail call another slot's trampoline stands
-// in the word, in whose place that of this slot will come again.
+// Whether the call is still there, at `word`, also behind a tail call.
 bool is_hooked(uint32_t token, uint64_t word) {
-  const ReturnSlot* slot = slot_of(token);
   uint64_t value;
-  if (!try_load8(word, &value)) return false;
-  if (__builtin_expect(is_trampoline_of(value, slot), 1)) return true;
-  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  return (state & kSlotTagMask) == kSlotChained && is_return_trampoline(value);
+  return try_load8(word, &value) && is_trampoline_of(value, slot_of(token));
 }
 
 bool is_there(uint32_t token) {
@@ -75,13 +69,13 @@ bool is_there(uint32_t token) {
 
 // The token of the call whose trampoline stands at `word`; 0: none that is followed.
 uint32_t call_at(uint64_t word, uint64_t value) {
-  const uint64_t offset = value - reinterpret_cast<uint64_t>(pb_return_trampolines);
-  const auto index = uint32_t(offset / kReturnTrampolineSize);
-  const ReturnSlot* slot = &pb_return_slots[index];
+  const ReturnSlot* slot = slot_of_return(word, trampoline_number(value));
+  if (!slot) return 0;
   const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
   if ((state & kSlotSpare) || (state & kSlotAddressMask) != word) return 0;
-  return slot->program->has_graph && (slot->graph.flags & kGraphFollowed) ? token_of(index, state)
-                                                                          : 0;
+  return slot->program->has_graph && (slot->graph.flags & kGraphFollowed)
+             ? token_of(uint32_t(slot - pb_return_slots), state)
+             : 0;
 }
 
 // The frame that is nearest above `word`, but below `end`.

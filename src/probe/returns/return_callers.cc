@@ -9,6 +9,7 @@
 
 #include "probe/callbacks/callbacks.h"
 #include "probe/returns/return_caller_ranges.h"
+#include "probe/returns/return_trampolines.h"
 
 namespace patchbay {
 
@@ -46,6 +47,7 @@ void set_return_callers(AddressRanges walked, AddressRanges objects) {
   __atomic_store_n(&pb_caller_ranges, make_ranges(walked, objects), __ATOMIC_SEQ_CST);
   __atomic_fetch_add(&pb_callers_version, 1, __ATOMIC_SEQ_CST);
   for (uint64_t& page : pb_return_pages) __atomic_store_n(&page, 0, __ATOMIC_RELAXED);
+  forget_quick_trampolines();
   last_walked = std::move(walked);
   last_objects = std::move(objects);
 }

@@ -4,20 +4,21 @@
 // that it has put there: machine code that a virtual machine makes while it runs, V8's builtins,
 // OCaml, Go. It would find a trampoline and give up. So the return address of a call decides:
 //
-//   return address ── its page is among pb_return_pages ────────────────> hooked
+//   return address ── it has a trampoline in pb_quick_trampolines ──────> hooked, the quick way
+//      │
+//      ├── its page is among pb_return_pages ───────────────────────────> hooked
 //      │
 //      ├── in a range of `walked` (symbol/symbol.h, Module::walked_code) ─> left alone
 //      ├── in a loaded object, by `objects` or else _dl_find_object ──────> hooked, and noted
 //      └── elsewhere: made while the program runs ────────────────────────> left alone
 //
-// The page is one comparison of a word that is there mostly; it is never one of the trampolines'.
-// Calls that are left alone are counted
-// in each instance's BufferHeader.unhooked.
+// A page is never one of the trampolines'. Calls that are left alone are counted in each instance's
+// BufferHeader.unhooked.
 //
 // When objects come or go, set_return_callers() (return_caller_ranges.h) stores the new ranges,
-// counts `version` up and forgets all pages, in this order. A thread that has looked at the old
-// ranges notes its page and then looks whether `version` is what it was before; else it takes the
-// page away again.
+// counts `version` up and forgets all pages and quick trampolines, in this order. A thread that has
+// looked at the old ranges notes its page and then looks whether `version` is what it was before;
+// else it takes the page away again.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@
 
 namespace patchbay {
 
-inline constexpr uint32_t kReturnPages = 4096;  // function_entry.S
+inline constexpr uint32_t kReturnPages = 4096;
 inline constexpr uint32_t kReturnPageLog = 12;
 
 struct CallerRange {

@@ -52,11 +52,10 @@ bool is_in_object(uint64_t address) {
   return found.start <= address && address < found.end;
 }
 
-// A trampoline is no caller: behind a tail call it stands for one. The quick entry asks for the
-// page alone.
+// A trampoline is no caller: behind a tail call it stands for one.
 bool has_trampolines(uint64_t first) {
   const uint64_t start = reinterpret_cast<uint64_t>(pb_return_trampolines);
-  const uint64_t end = start + uint64_t{kReturnSlots} * kReturnTrampolineSize;
+  const uint64_t end = start + uint64_t{kReturnTrampolines} * kReturnTrampolineSize;
   return first < end && first + kPageSize > start;
 }
 

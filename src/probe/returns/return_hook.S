@@ -16,15 +16,21 @@
  * zone, still holds its address: that says which one it is, and nothing has to be pushed. The same
  * word is what an unwinder finds on the stack while the function runs, so one rule covers both:
  *
- *     t = *(rsp - 8)                      this trampoline
- *     return address is at (t + 6) + *(t + 6)    = &pb_return_address[i], relative to the text
+ *     t = *(rsp - 8)                      this trampoline, number k; its page begins at p
+ *     return address is at t + (t - p) + *p    = &pb_return_address[k], relative to the text
  *
- * Unwinders see a frame of their own between the function and its caller. Its stack pointer is that
- * of the caller, but its CFA is one more: libgcc tells frames apart by their CFA, and stops with
- * abort() if the frame that catches has the CFA of the one before it. (nongnu libunwind takes the
- * CFA for the stack pointer, so it does not get beyond a hooked frame.) Between two real frames
- * there are 8 bytes at least, so that it is unique. The pad is there because unwinders look for the
- * address before a return address.
+ * The first trampolines are a long jump each, with the call of the next one behind it. For the
+ * others there is less room: a short jump to a long one, which 64 share. 1024 numbers are a page,
+ * which begins with the distance that unwinders ask for. So some numbers are none:
+ * is_trampoline_number() in return_hook.h.
+ *
+ * Unwinders see a frame of their own between the function and its caller. Its CFA is the caller's
+ * stack pointer, as everybody expects who asks for it (personality routines, nongnu libunwind). It
+ * is that of the function's own frame, too; and libgcc stops with abort() where the frame that
+ * catches comes second to its like. It tells frames apart by their CFA, less one behind a frame of
+ * signals: so the trampoline's is such a frame. Behind it unwinders look for the address as it is,
+ * not for the one before it, as behind a call. So the rule leads to the byte before the return
+ * address, which is in the call instruction.
  */
 #include "hot/fault.inc"
 #include "probe/fast_record.inc"
@@ -53,16 +59,14 @@
 	mov SAVED(9)(%rsp), %r8
 	.endm
 /* The call is done with: its slot r8 goes back to the thread, whose ReturnThread rcx names as an
- * offset, and the program goes on. */
-	.macro give_slot_and_return not_kept
+ * offset, and the program goes on. The slot was that of the thread's last level (return_entry). If
+ * a handler has changed that since, the spare is one that nothing names, and is found as dead. */
+	.macro give_slot_and_return
 	mov SLOT_RETURN_ADDRESS(%r8), %rax
 	movq $SLOT_OWNED, SLOT_STATE(%r8)
 	add %fs:0, %rcx
 	mov %rax, SAVED(0)(%rsp)
 	movzbl SLOT_HOME(%r8), %eax
-	movzwl SLOT_NUMBER(%r8), %edx
-	cmp %dx, RETURN_THREAD_SPARE(%rcx, %rax, 2)
-	jne \not_kept
 	movzwl SLOT_GENERATION(%r8), %edx
 	lea RETURN_THREAD_SPARE+SLOT_SPARE_TAG(%rcx, %rax, 2), %r9
 	shl $48, %rdx
@@ -84,39 +88,69 @@
 	cmp %eax, %fs:GRAPH_CURRENT(%rcx)
 	jne .Lseems_left
 	mov %edx, %fs:GRAPH_CURRENT(%rcx)
-	give_slot_and_return .Lnot_kept
+	give_slot_and_return
 	.endm
 
-	.text
-	.balign 64
-	.globl patchbay_return_trampoline
-	.type patchbay_return_trampoline, @function
-patchbay_return_trampoline:
-	.cfi_startproc
-	.cfi_def_cfa %rsp, 1
-	.cfi_escape 0x16, 7, 2, 0x31, 0x1c	/* rsp = CFA - 1 */
-	/* rip at: breg7(-8) deref plus_uconst(6) deref breg7(-8) deref plus_uconst(6) plus; valgrind
-	 * knows no dup */
-	.cfi_escape 0x10, 16, 12, 0x77, 0x78, 0x06, 0x23, 6, 0x06, 0x77, 0x78, 0x06, 0x23, 6, 0x22
-	.fill 62, 1, 0xcc
-	call *%rax
-	.globl pb_return_trampolines
-	.hidden pb_return_trampolines
-pb_return_trampolines:
-	.set slot, 0
-	.rept RETURN_SLOTS
+	.macro trampolines from, to		/* of 64; the long jump is behind the first 32 */
+	.set place, \from
+	.rept \to - \from
+	.byte 0xeb, (126 - 4 * place) & 0xff
+	call *%rax			/* of the next one */
+	.set place, place + 1
+	.endr
+	.endm
+	.macro long_jump
 	.byte 0xe9			/* jmp return_entry, always the long form */
 	.long return_entry - . - 4
 	.byte 0xcc
-	.quad pb_return_address + 8 * slot - .
-	call *%rax			/* of the next one */
-	.set slot, slot + 1
+	call *%rax
+	trampolines 34, 64
+	.endm
+
+	.text
+	.balign 4096
+	.globl patchbay_return_trampoline
+	.type patchbay_return_trampoline, @function
+	.globl pb_return_trampolines
+	.hidden pb_return_trampolines
+patchbay_return_trampoline:
+pb_return_trampolines:
+	.cfi_startproc
+	.cfi_signal_frame
+	.cfi_def_cfa %rsp, 0
+	/* rip is *(t + (t & 4095) + *(t & -4096)) - 1; t is breg7(-8) deref, valgrind knows no dup */
+	.cfi_escape 0x16, 16, 23, 0x77, 0x78, 6, 0x77, 0x78, 6, 0x0b, 0xff, 0x0f, 0x1a, 0x22
+	.cfi_escape 0x77, 0x78, 6, 0x0b, 0x00, 0xf0, 0x1a, 6, 0x22, 6, 0x31, 0x1c
+	.set number, 0
+	.rept RETURN_LONG_TRAMPOLINES / 1024
+	.quad pb_return_address + 8 * number - .
+	.fill 6, 1, 0xcc
+	call *%rax
+	.rept 510
+	.byte 0xe9			/* jmp return_entry, always the long form */
+	.long return_entry - . - 4
+	.byte 0xcc
+	call *%rax
+	.endr
+	.set number, number + 1024
+	.endr
+	.rept (RETURN_TRAMPOLINES - RETURN_LONG_TRAMPOLINES) / 1024
+	.quad pb_return_address + 8 * number - .
+	.byte 0xcc, 0xcc
+	call *%rax
+	trampolines 3, 32
+	long_jump
+	.rept 15
+	trampolines 0, 32
+	long_jump
+	.endr
+	.set number, number + 1024
 	.endr
 	.cfi_endproc
 	.size patchbay_return_trampoline, . - patchbay_return_trampoline
 
 /* For unwinders: called by the code that the word below rsp points to. */
-	.balign 16
+	.balign 64
 	.type return_entry, @function
 return_entry:
 	.cfi_startproc
@@ -131,15 +165,21 @@ return_entry:
 	lahf					/* pushf takes as long as a fifth of all this */
 	seto %al
 	mov %rax, SAVED(8)(%rsp)
+	mov pb_return_thread@gottpoff(%rip), %rcx
+	mov %fs:RETURN_THREAD_AT(%rcx), %eax	/* the call of the last level, mostly */
+	movzwl %fs:RETURN_THREAD_SPARE-2(%rcx, %rax, 2), %eax
+	test %eax, %eax
+	jz pb_return_general
 	mov SAVED(0)(%rsp), %rcx
-	lea pb_return_trampolines(%rip), %rax
-	sub %rax, %rcx
-	lea pb_return_slots(%rip), %r8
-	lea (%r8, %rcx, 8), %r8			/* 128 bytes of slot to 16 of trampoline */
+	lea pb_return_slots - (1 << SLOT_SHIFT)(%rip), %r8
+	shl $SLOT_SHIFT, %rax
+	add %rax, %r8
 	lea SAVED(0)(%rsp), %rax
 	xor SLOT_STATE(%r8), %rax
 	shl $16, %rax				/* without the generation */
 	jnz pb_return_general			/* or chained */
+	cmp %ecx, SLOT_TRAMPOLINE(%r8)
+	jne pb_return_general
 	movzbl SLOT_GRAPH_FLAGS(%r8), %eax
 	and $~GRAPH_INSIDE, %eax
 	cmp $GRAPH_ENTERED | GRAPH_QUICK, %eax
@@ -265,18 +305,7 @@ pb_return_profile:
 pb_return_done:
 	mov pb_return_thread@gottpoff(%rip), %rcx
 .Lgive_slot:
-	give_slot_and_return .Lnot_kept
-.Lnot_kept:					/* rax is its level, rcx ReturnThread, edx its number */
-	cmp $RETURN_SPARES, %eax
-	jae 9f
-	mov %eax, RETURN_THREAD_AT(%rcx)
-9:	movq $0, SLOT_STATE(%r8)
-	mov %dx, RETURN_THREAD_NEXT(%rcx)
-	restore_saved
-	lea -8(%rsp), %rsp
-	.cfi_adjust_cfa_offset 8
-	ret
-	.cfi_adjust_cfa_offset -8
+	give_slot_and_return
 .Lseems_left:					/* edx is the parent */
 	mov %fs:GRAPH_CURRENT(%rcx), %eax
 	test %eax, %eax

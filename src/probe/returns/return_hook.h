@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
-// Returns of traced functions. At the entry the return address on the stack is exchanged for one of
-// kReturnSlots trampolines, each of which knows its slot by its own address:
+// Returns of traced functions. At the entry the return address on the stack is exchanged for a
+// trampoline, which stands for this return address and no other for as long as the process lives:
 //
-//   caller            f                              trampoline i            slot i
+//   caller            f                              trampoline k            slot i
 //   call f  ------->  jmp stub: probe_hit
-//                       return_hook: *sp = tramp i -------------------> word, caller, program
+//                       return_hook: *sp = tramp k ------------> word, k, site, program, arguments
 //                     …
 //                     ret  ------------------------> jmp return_entry
-//                                                      i = what ret has popped: still below rsp
-//                                                      return_hit: slot i is free; events
-//   next  <------------------------------------------- jmp caller
+//                                                      k = what ret has popped: still below rsp
+//                                                      the slot of this word and of k: events
+//   next  <------------------------------------------- jmp pb_return_address[k]
 //
-// There is no stack of ours to keep in step with the program's: whatever thread or fiber comes to
-// trampoline i, slot i says where it goes on. A frame that is left without a return (longjmp,
-// exception, a thread or fiber that ends) leaves its slot behind; a slot is dead, and is taken
-// again, when the stack word that it was for no longer holds its trampoline (or is not mapped).
+// So control needs no slot: whatever comes to trampoline k, in whatever thread or fiber, for the
+// first or for the second time, from a stack that was copied away and back, goes on where the call
+// has come from. Only the record needs one. A slot is found by the word's address and by k. Where
+// there is none any more, nothing is recorded, and that is counted.
+//
+// What has left a call without a return (longjmp, a coroutine whose part of the stack is copied
+// away) cannot be known: its slot is in doubt, and is kept while others are free. Nothing else is
+// hooked at this word under k meanwhile: calls from there get another trampoline of the same return
+// address (return_trampolines.h). So a frame that comes back finds its own slot.
 //
 // Unwinders: the trampolines have an FDE of their own, whose rule for the return address reads
-// pb_return_address[i]. So exceptions, backtrace(), gdb and thread cancellation see the real
-// caller. A tail call hooks the same stack word twice: its slot keeps the trampoline that it
-// replaced, and the real caller in pb_return_address.
+// pb_return_address[k]. So exceptions, backtrace(), gdb and thread cancellation see the real
+// caller. A tail call hooks the same stack word twice: its slot is chained to the one before.
 //
 // Nothing here may be used for functions that return twice or look at their own return address
 // (setjmp, vfork, dlsym, …): the planner refuses them (patch/patcher.h, Patcher::return_refusal).
 //
 // Nor is it for calls whose caller walks its own stack by return addresses: return_callers.h.
 //
-// Known limits: where stacks are copied away and back (greenlet), a slot may look dead while its
-// frame is elsewhere; that matters only when all slots are taken. nongnu libunwind stops at a
-// hooked frame (return_hook.S says why).
+// docs/returns.md says why all of this holds for every program.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +42,9 @@
 namespace patchbay {
 
 inline constexpr uint32_t kReturnSlots = 32768;
-inline constexpr uint32_t kReturnTrampolineSize = 16;
+inline constexpr uint32_t kReturnTrampolines = 131072;  // numbers; some are none
+inline constexpr uint32_t kReturnTrampolineSize = 4;
+inline constexpr uint32_t kLongTrampolines = 32768;  // of the numbers: every other one is none
 inline constexpr uint32_t kReturnCodeSize = 65536, kTakeCodeSize = 65536;
 inline constexpr uint32_t kReturnCodeUnit = 64;  // of both
 // The call instruction in front of each trampoline, which is how its address comes into the stack
@@ -73,11 +77,11 @@ inline constexpr uint64_t kSlotAddressMask = ~(kSlotGenerationMask | kSlotTagMas
 
 struct alignas(64) ReturnSlot {
   uint64_t state;              // atomic; 0: free
-  uint64_t return_address;     // what stood in the stack word: the caller, or another trampoline
+  uint64_t return_address;     // the caller; of a tail call the index of the slot before it
   const SiteProgram* program;  // site->return_program as it was at the entry
   const CallSite* site;
   uint32_t wanted;        // bit i: program->event[i] takes part (max_active left room)
-  uint32_t chained_by;    // atomic; slot of the tail call that hooked the same word
+  uint32_t trampoline;    // what stands in the word: the low half of its address
   uint64_t arg[6];        // integer arguments at the entry
   uint16_t chain_length;  // slots that hook the same word, this one included; of a spare: 1
   uint8_t limited;        // some event of it has max_active; of a spare: 0
@@ -115,11 +119,12 @@ struct GraphThread {
   uint32_t lost;     // calls that found no slot, since the thread began
 };
 
-// In every thread's static TLS, of which a process has little: 52 bytes. Each call reads and writes
+// In every thread's static TLS, of which a process has little: 56 bytes. Each call reads and writes
 // `at`; with 16 bits that cost 3 to 5 % of a return.
 struct ReturnThread {
   uint32_t at;    // which spare the next call takes
   uint16_t next;  // 1 + where the thread looks for a free slot; 0: not yet known
+  uint16_t none;  // 0: the spare of the level below the first
   // 1 + index of the slot, in use or not; 0: none. The last one stays 0: no level has it.
   uint16_t spare[kReturnSpares + 1];
   GraphThread graph;
@@ -136,11 +141,11 @@ extern __thread ReturnThread pb_return_thread
 bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                  const FetchRegisters* registers);
 // From return_entry. Puts into the stack word where the program goes on.
-void return_hit(ReturnFrame* frame, uint32_t index);
+void return_hit(ReturnFrame* frame, uint32_t trampoline);
 
 extern ReturnSlot pb_return_slots[kReturnSlots] __attribute__((visibility("hidden")));
 
-// The first trampoline; before it lies a pad, because unwinders look for an address minus one.
+// Number 0, which is none.
 extern const uint8_t pb_return_trampolines[] __attribute__((visibility("hidden")));
 // Room for code that records returns by itself: part of return_entry (return_code() in
 // probe_compile.h).
@@ -156,27 +161,53 @@ void pb_take_done() __attribute__((visibility("hidden")));
 void pb_take_general() __attribute__((visibility("hidden")));
 // Where probe_hook() goes on when it has left the return alone.
 void pb_return_not_hooked() __attribute__((visibility("hidden")));
-// The real caller of the call that slot i hooks.
-extern uint64_t pb_return_address[kReturnSlots] __attribute__((visibility("hidden")));
+// The return address that trampoline k stands for; 0: none yet.
+extern uint64_t pb_return_address[kReturnTrampolines] __attribute__((visibility("hidden")));
 }
 
-inline bool is_return_trampoline(uint64_t address) {
+// In place of the others are what unwinders read, and the long jumps (return_hook.S).
+inline constexpr bool is_trampoline_number(uint32_t number) {
+  if (number < kLongTrampolines) return number % 1024 > 2 && number % 2 == 0;
+  return number % 1024 > 2 && number % 64 != 32 && number % 64 != 33;
+}
+inline uint64_t trampoline_address(uint32_t number) {
+  return reinterpret_cast<uint64_t>(pb_return_trampolines) +
+         uint64_t{number} * kReturnTrampolineSize;
+}
+inline uint64_t trampoline_of(const ReturnSlot* slot) {
+  const auto first = reinterpret_cast<uint64_t>(pb_return_trampolines);
+  return first + uint32_t(slot->trampoline - uint32_t(first));
+}
+// Of an address that is one.
+inline uint32_t trampoline_number(uint64_t address) {
+  return uint32_t((address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
+                  kReturnTrampolineSize);
+}
+
+// Also of the calls in front of them.
+inline bool is_in_return_trampolines(uint64_t address) {
   const uint64_t offset = address - reinterpret_cast<uint64_t>(pb_return_trampolines);
-  return offset < uint64_t{kReturnSlots} * kReturnTrampolineSize &&
-         offset % kReturnTrampolineSize == 0;
+  return offset < uint64_t{kReturnTrampolines} * kReturnTrampolineSize;
+}
+inline bool is_return_trampoline(uint64_t address) {
+  return is_in_return_trampolines(address) && address % kReturnTrampolineSize == 0;
 }
 
 // The real caller, if `address` is one of the trampolines; else `address`. Async-signal-safe.
 inline uint64_t real_return_address(uint64_t address) {
   if (__builtin_expect(!is_return_trampoline(address), 1)) return address;
-  const uint64_t offset = address - reinterpret_cast<uint64_t>(pb_return_trampolines);
-  return pb_return_address[offset / kReturnTrampolineSize];
+  return pb_return_address[trampoline_number(address)];
 }
 
+// The slot of the call that trampoline `number` stands for at the stack word; null: there is none
+// any more, or it cannot be told which. Async-signal-safe.
+ReturnSlot* slot_of_return(uint64_t word, uint32_t number);
+
 // For debug/counters: slots that hold a call now (abandoned ones too, until they are reclaimed),
-// how many were ever reclaimed as dead, and how many calls found no slot.
+// how many were ever reclaimed as dead, how many calls found no slot, and how many returns found
+// theirs gone.
 struct ReturnHookCounts {
-  uint64_t in_use, reclaimed, no_slot;
+  uint64_t in_use, reclaimed, no_slot, unknown;
 };
 ReturnHookCounts return_hook_counts();
 

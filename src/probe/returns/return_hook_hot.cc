@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The slots behind the trampolines (return_hook.h). One word of a slot says what it is:
+// The slots of calls whose returns are hooked (return_hook.h). One word of a slot says what it is:
 //
 //     0              free
 //     kOwned         being filled or emptied by the thread that made it so
 //     word           hooks the call whose return address is at `word` (8-aligned)
-//     word | 2       the same, and a tail call has hooked the word since: chained_by
+//     word | 2       the same, and a tail call has hooked the word since. Both have the same
+//                    trampoline; the slot of the tail call says which was before it
 //     spare | 1      kept by the thread one of whose ReturnThread::spare is there, and not in use;
 //                    a spare has two bytes, so that its address may end in any even digit
 //
@@ -19,13 +20,29 @@
 // - A free slot is claimed by a locked compare-and-exchange; a thread's spare by one without the
 //   lock, since no other thread may have it, behind a look that it is its spare. After that the
 //   slot is only its owner's.
-// - Where `word` holds trampoline i while slot i says `word`, nobody else touches slot i. So it is
-//   armed as: fields, trampoline into the word, state; and emptied the other way round.
-// - A slot whose word does not hold its trampoline is dead, and anybody may claim it. A chained one
-//   lives as long as the slot that it is chained by.
+// - Where `word` holds the slot's trampoline while the slot says `word`, nobody else touches the
+//   slot. So it is armed as: fields, trampoline into the word, state; and emptied the other way
+//   round.
+// - A slot whose word does not hold its trampoline may be claimed by anybody when no other is left.
 //
 // Whatever is interrupted in the middle for good (a handler that leaves by longjmp) costs one slot,
 // and never gives it to two.
+//
+// Which slot a return has is asked with the word's address and the trampoline. The one of the
+// thread's last level is it, mostly. One that is no spare (deep recursion, a call in doubt, one of
+// another fiber) stands in g_by_word, at the hash of the two. At last all slots are looked at: for
+// a fiber that has gone to another thread. Two that fit would be no answer, and are prevented:
+//
+//   A  a call is hooked at a word that is not below that of the thread's last level:
+//      settle_levels() looks at all levels whose words are not above it. Those near below it on the
+//      same stack, and those whose words hold something else, are in doubt: left by longjmp, or
+//      copied away
+//   B  a call that goes the general way finds a slot of its word and trampoline in g_by_word: in
+//      doubt
+//   C  the trampoline of a slot in doubt is retired, before the new call takes one
+//
+// So a slot in doubt is the only one at its word with its trampoline, and stays so for as long as
+// it is kept.
 #include "base/raw_syscall.h"
 #include "hot/safe_load.h"
 #include "probe/probe_hot.h"
@@ -33,11 +50,11 @@
 #include "probe/returns/graph_hot.h"
 #include "probe/returns/return_callers.h"
 #include "probe/returns/return_hook.h"
+#include "probe/returns/return_trampolines.h"
 
 namespace patchbay {
 
 extern "C" {
-uint64_t pb_return_address[kReturnSlots];
 ReturnSlot pb_return_slots[kReturnSlots];
 __thread ReturnThread pb_return_thread
     __attribute__((tls_model("initial-exec"), visibility("hidden"))) = {};
@@ -64,17 +81,28 @@ uint64_t g_credit_at = 0;               // ticks: when it was last added to
 uint64_t g_limited[kReturnSlots / 64];  // bit: the slot hooks a call under a limit
 uint32_t g_used_end;                    // no slot from here on was ever used
 uint64_t g_reclaimed, g_no_slot;
-uint64_t g_left;  // of g_reclaimed those whose program has_calls
+uint64_t g_left;     // of g_reclaimed those whose program has_calls
+uint64_t g_unknown;  // returns without a slot
+
+constexpr int kWordHashBits = 16;
+constexpr uint32_t kWordWindow = 32;
+uint16_t g_by_word[1 << kWordHashBits];  // atomic; 1 + index, in the window behind its hash
+uint32_t g_in_doubt[kReturnSlots];       // atomic; the trampoline of a slot that is in doubt
 
 uint32_t index_of(const ReturnSlot* slot) { return uint32_t(slot - pb_return_slots); }
 
-uint64_t trampoline_of(const ReturnSlot* slot) {
-  return reinterpret_cast<uint64_t>(pb_return_trampolines) +
-         uint64_t{index_of(slot)} * kReturnTrampolineSize;
-}
+uint32_t number_of(const ReturnSlot* slot) { return trampoline_number(trampoline_of(slot)); }
 
 uint64_t generation_of(const ReturnSlot* slot) {
   return uint64_t{slot->generation} << kGenerationShift;
+}
+
+// Hooks a call; chained or not.
+bool is_armed(uint64_t state) { return state != kFree && !(state & kSpare); }
+uint64_t hooked_word(uint64_t state) { return state & kAddressMask; }
+
+uint64_t spare_state(const uint16_t* spare, const ReturnSlot* slot) {
+  return reinterpret_cast<uint64_t>(spare) | kSpare | generation_of(slot);
 }
 
 // Of a state with kSpare.
@@ -141,38 +169,175 @@ bool names(uint64_t spare, const ReturnSlot* slot) {
 bool is_dead(const ReturnSlot* slot, uint64_t state) {
   if (state == kOwned) return false;
   if (state & kSpare) return !names(spare_of(state), slot);
-  const auto* word = reinterpret_cast<const uint64_t*>(state & kAddressMask);
-  const uint64_t trampoline = trampoline_of(slot);
-  // First whether the later one is there, then the word: it gets our trampoline back before the
-  // later slot is free.
-  if (state & kChained) {
-    const uint32_t by = __atomic_load_n(&slot->chained_by, __ATOMIC_ACQUIRE);
-    if (__atomic_load_n(&pb_return_slots[by].state, __ATOMIC_ACQUIRE) != kFree &&
-        __atomic_load_n(&pb_return_slots[by].return_address, __ATOMIC_ACQUIRE) == trampoline)
-      return false;
+  return !holds(reinterpret_cast<const uint64_t*>(hooked_word(state)), trampoline_of(slot));
+}
+
+// --- slots by their words
+
+uint32_t hash_of(uint64_t word, uint32_t trampoline) {
+  return (uint32_t(word >> 3) + (trampoline << 8)) * kQuickHashFactor >> (32 - kWordHashBits);
+}
+uint16_t* by_word(uint64_t word, uint32_t trampoline, uint32_t step) {
+  return &g_by_word[(hash_of(word, trampoline) + step) % (1u << kWordHashBits)];
+}
+
+// Puts the armed slot where it is found. Where there is no room all slots are looked at later.
+__attribute__((noinline)) void index_word(uint32_t index, uint64_t word) {
+  const uint32_t trampoline = number_of(&pb_return_slots[index]);
+  for (uint32_t step = 0; step < kWordWindow; step++) {
+    uint16_t* entry = by_word(word, trampoline, step);
+    uint16_t number = __atomic_load_n(entry, __ATOMIC_RELAXED);
+    if (number == index + 1) return;
+    if (number && is_armed(__atomic_load_n(&pb_return_slots[number - 1].state, __ATOMIC_RELAXED)))
+      continue;
+    if (__atomic_compare_exchange_n(entry, &number, uint16_t(index + 1), false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED))
+      return;
   }
-  return !holds(word, trampoline);
+}
+
+__attribute__((noinline)) void forget_word(uint32_t index, uint64_t word) {
+  const uint32_t trampoline = number_of(&pb_return_slots[index]);
+  for (uint32_t step = 0; step < kWordWindow; step++) {
+    uint16_t* entry = by_word(word, trampoline, step);
+    auto number = uint16_t(index + 1);
+    if (__atomic_load_n(entry, __ATOMIC_RELAXED) != number) continue;
+    __atomic_compare_exchange_n(entry, &number, uint16_t{0}, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+    return;
+  }
+}
+
+// --- slots in doubt
+
+// The slot had this state, and is the caller's now: its call has ended without a return.
+void count_left(const ReturnSlot* slot, uint64_t state) {
+  __atomic_store_n(&g_in_doubt[index_of(slot)], 0u, __ATOMIC_RELAXED);
+  if (slot->home >= kReturnSpares) forget_word(index_of(slot), hooked_word(state));
+  if (slot->limited) {
+    unmark_limited(index_of(slot));
+    leave_limits(slot->program, slot->wanted);
+  }
+  if (slot->program->has_calls) __atomic_fetch_add(&g_left, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
+}
+
+// How many more calls that seem to be left are kept in doubt. In programs that copy no stacks all
+// of them are left for good: these run out of it, and the slots of such calls are taken at once.
+// Each that comes back brings more.
+int32_t g_doubts = 8192;
+constexpr int32_t kMostDoubts = 1 << 20, kDoubtsForOne = 64, kDoubtsForUnknown = 4096;
+
+bool may_come_back() {
+  if (__atomic_load_n(&g_doubts, __ATOMIC_RELAXED) <= 0) return false;
+  return __atomic_fetch_sub(&g_doubts, 1, __ATOMIC_RELAXED) > 0;
+}
+__attribute__((noinline, cold)) void note_come_back(int32_t doubts) {
+  if (__atomic_load_n(&g_doubts, __ATOMIC_RELAXED) < kMostDoubts)
+    __atomic_fetch_add(&g_doubts, doubts, __ATOMIC_RELAXED);
+}
+
+// Whatever its word holds, its call is left. True: it is the caller's.
+bool claim_left(ReturnSlot* slot) {
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  if (!is_armed(state) || !locked_exchange(&slot->state, state, kOwned)) return false;
+  count_left(slot, state);
+  slot->chain_length = 1;
+  slot->limited = 0;
+  return true;
+}
+void free_left(ReturnSlot* slot) {
+  if (claim_left(slot)) __atomic_store_n(&slot->state, kFree, __ATOMIC_RELEASE);
+}
+
+// Rule C. The slot stays armed, and nobody's spare.
+void put_in_doubt(ReturnSlot* slot) {
+  const uint32_t number = number_of(slot);
+  __atomic_store_n(&g_in_doubt[index_of(slot)], number, __ATOMIC_RELAXED);
+  if (!is_retired(number)) retire_trampoline(number);
+}
+
+// Rule B. True: the trampoline is retired.
+__attribute__((noinline)) bool doubt_other_at(uint64_t word, uint32_t trampoline) {
+  for (uint32_t step = 0; step < kWordWindow; step++) {
+    const uint32_t number = __atomic_load_n(by_word(word, trampoline, step), __ATOMIC_ACQUIRE);
+    if (!number) continue;
+    ReturnSlot* slot = &pb_return_slots[number - 1];
+    const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (!is_armed(state) || hooked_word(state) != word || number_of(slot) != trampoline) continue;
+    may_come_back() ? put_in_doubt(slot) : free_left(slot);
+  }
+  return is_retired(trampoline);
+}
+
+// The thread's level no longer names the slot, which is in use.
+void take_off_level(ReturnThread* thread, uint32_t level, ReturnSlot* slot, uint64_t word) {
+  slot->home = kReturnSpares;
+  index_word(index_of(slot), word);
+  __atomic_store_n(&thread->spare[level], uint16_t{0}, __ATOMIC_RELEASE);
+}
+
+// What stands at a level of the thread: a call at `word`, or nothing that matters.
+struct Level {
+  ReturnSlot* slot;
+  uint64_t word;
+};
+Level level_of(const ReturnThread* thread, uint32_t level) {
+  const uint32_t number = thread->spare[level];
+  if (!number) return {nullptr, 0};
+  ReturnSlot* slot = &pb_return_slots[number - 1];
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+  return is_armed(state) ? Level{slot, hooked_word(state)} : Level{nullptr, 0};
+}
+
+// Rule A. Calls that were left count as levels no more. What is on another stack looks so by
+// chance: where it is neither near below the new word nor gone, it stays as it is.
+__attribute__((noinline)) void settle_levels(ReturnThread* thread, uint64_t word,
+                                             const ReturnSlot* before) {
+  const uint32_t end = thread->at;
+  uint32_t first = end;
+  for (; first; first--) {
+    const Level level = level_of(thread, first - 1);
+    if (level.slot && (level.word > word || level.slot == before)) break;
+  }
+  uint64_t above = word;
+  for (uint32_t i = first; i < end; i++) {
+    const Level level = level_of(thread, i);
+    if (!level.slot) continue;
+    const bool is_near = level.word <= above && above - level.word < kGraphFarBytes;
+    if (!is_near && holds(reinterpret_cast<const uint64_t*>(level.word), trampoline_of(level.slot)))
+      return;
+    above = level.word;
+    if (!may_come_back()) {
+      if (claim_left(level.slot))
+        __atomic_store_n(&level.slot->state, spare_state(&thread->spare[i], level.slot),
+                         __ATOMIC_RELEASE);
+      continue;
+    }
+    take_off_level(thread, i, level.slot, level.word);
+    put_in_doubt(level.slot);
+  }
+  thread->at = first;
 }
 
 // True: the slot was dead, and is the caller's.
 bool claim_dead(ReturnSlot* slot, uint64_t state) {
   if (!is_dead(slot, state) || !locked_exchange(&slot->state, state, kOwned)) return false;
-  if (!(state & kSpare) && slot->limited) {
-    unmark_limited(index_of(slot));
-    leave_limits(slot->program, slot->wanted);
-  }
-  if (!(state & kSpare) && slot->program->has_calls)
-    __atomic_fetch_add(&g_left, 1, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
+  if (is_armed(state))
+    count_left(slot, state);
+  else
+    __atomic_fetch_add(&g_reclaimed, 1, __ATOMIC_RELAXED);
   return true;
 }
 
-// Claims the first slot that is free or dead among `count`. *looked: how many it has looked at.
-ReturnSlot* sweep(uint32_t at, uint32_t count, uint32_t* looked) {
+// Claims the first slot that is free, or the spare of a thread that is gone, among `count`; with
+// `any` also one whose call may have been left. *looked: how many it has looked at.
+ReturnSlot* sweep(uint32_t at, uint32_t count, bool any, uint32_t* looked) {
   for (uint32_t i = 0; i < count; i++) {
     ReturnSlot* slot = &pb_return_slots[(at + i) % kReturnSlots];
     *looked = i + 1;
     const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
+    if (is_armed(state) && !any) continue;
     if (state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state))
       return slot;
   }
@@ -218,15 +383,19 @@ int32_t sweep_credit() {
   return __atomic_add_fetch(&g_credit, more, __ATOMIC_RELAXED);
 }
 
+// Slots that were never used come before those that are in doubt.
 ReturnSlot* claim_far() {
   uint32_t looked = 0;
   const uint32_t at = __atomic_fetch_add(&g_hand, kShortSweep, __ATOMIC_RELAXED);
-  ReturnSlot* slot = sweep(at, kShortSweep, &looked);
+  ReturnSlot* slot = sweep(at, kShortSweep, false, &looked);
+  const uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  if (!slot && end < kReturnSlots) slot = sweep(end, kShortSweep, false, &looked);
+  if (!slot) slot = sweep(at, kShortSweep, true, &looked);
   if (!slot) {
     const int32_t credit = sweep_credit();
     const uint32_t most = credit < 0 ? 0 : uint32_t(credit);
     looked = 0;
-    slot = sweep(at + kShortSweep, most < kReturnSlots ? most : kReturnSlots, &looked);
+    slot = sweep(at + kShortSweep, most < kReturnSlots ? most : kReturnSlots, true, &looked);
     // The next claim begins behind what this one has found in use.
     __atomic_store_n(&g_hand, at + kShortSweep + looked, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&g_credit, int32_t(looked), __ATOMIC_RELAXED);
@@ -235,15 +404,18 @@ ReturnSlot* claim_far() {
   return slot;
 }
 
-// The spare of this level, if a call that never returned had it; or it is another's by now.
-ReturnSlot* take_back(const uint16_t* spare) {
-  if (!*spare) return nullptr;
-  ReturnSlot* slot = &pb_return_slots[*spare - 1];
-  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE);
-  if (state & kSpare) return nullptr;
-  const bool is_ours =
-      state == kFree ? locked_exchange(&slot->state, kFree, kOwned) : claim_dead(slot, state);
-  return is_ours ? slot : nullptr;
+// The spare of this level, if another fiber's return has freed it. In use, it is taken off.
+ReturnSlot* take_back(ReturnThread* thread) {
+  const Level level = level_of(thread, thread->at);
+  if (level.slot) {
+    take_off_level(thread, thread->at, level.slot, level.word);
+    if (!holds(reinterpret_cast<const uint64_t*>(level.word), trampoline_of(level.slot)))
+      may_come_back() ? put_in_doubt(level.slot) : free_left(level.slot);
+    return nullptr;
+  }
+  const uint32_t number = thread->spare[thread->at];
+  ReturnSlot* slot = number ? &pb_return_slots[number - 1] : nullptr;
+  return slot && locked_exchange(&slot->state, kFree, kOwned) ? slot : nullptr;
 }
 
 void look_from(ReturnThread* thread, uint32_t index) {
@@ -272,23 +444,9 @@ void keep_slot(ReturnThread* thread, ReturnSlot* slot) {
   thread->at = at + 1;
 }
 
-// Calls that were left without a return (longjmp, an exception) go on to count as levels; here they
-// no longer do. Theirs are words below the new call's. What is on another stack looks so by chance,
-// which does no harm: its slots are freed by their returns.
-void leave_levels(ReturnThread* thread, uint64_t word) {
-  for (; thread->at; thread->at--) {
-    const uint32_t spare = thread->spare[thread->at - 1];
-    if (!spare) continue;
-    const uint64_t state = __atomic_load_n(&pb_return_slots[spare - 1].state, __ATOMIC_RELAXED);
-    if (state == kOwned) return;
-    if (state != kFree && !(state & kSpare) && (state & kAddressMask) >= word) return;
-  }
-}
-
 // SLOW PATH: no spare: the first calls of a thread, or deep ones.
-__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread, uint64_t word) {
-  if (thread->at >= kReturnSpares) leave_levels(thread, word);
-  ReturnSlot* slot = thread->at < kReturnSpares ? take_back(&thread->spare[thread->at]) : nullptr;
+__attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread) {
+  ReturnSlot* slot = thread->at < kReturnSpares ? take_back(thread) : nullptr;
   if (!slot) slot = claim_near(thread);
   if (!slot) slot = claim_far();
   if (!slot) return nullptr;
@@ -299,12 +457,7 @@ __attribute__((noinline)) ReturnSlot* claim_slot(ReturnThread* thread, uint64_t 
   return slot;
 }
 
-uint64_t spare_state(const uint16_t* spare, const ReturnSlot* slot) {
-  return reinterpret_cast<uint64_t>(spare) | kSpare | generation_of(slot);
-}
-
-inline ReturnSlot* take_slot(uint64_t word) {
-  ReturnThread* thread = &pb_return_thread;
+inline ReturnSlot* take_slot(ReturnThread* thread) {
   const uint32_t at = thread->at;
   const uint32_t spare = at < kReturnSpares ? thread->spare[at] : 0;
   if (__builtin_expect(spare != 0, 1)) {
@@ -315,7 +468,7 @@ inline ReturnSlot* take_slot(uint64_t word) {
       return slot;
     }
   }
-  return claim_slot(thread, word);
+  return claim_slot(thread);
 }
 
 // The slot is owned. By now a handler may have made another one the spare of this level.
@@ -380,13 +533,8 @@ inline Wanted enter_limits(const SiteProgram* program) {
 
 // The slot that hooks the word already, for a tail call; null if it does not, or the chain is full.
 ReturnSlot* slot_before(uint64_t address, const uint64_t* word) {
-  ReturnSlot* slot =
-      &pb_return_slots[(address - reinterpret_cast<uint64_t>(pb_return_trampolines)) /
-                       kReturnTrampolineSize];
-  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  if ((state & kAddressMask) != reinterpret_cast<uint64_t>(word)) return nullptr;
-  if (state & kSpare) return nullptr;  // or kOwned
-  return slot->chain_length < kMaxChain ? slot : nullptr;
+  ReturnSlot* slot = slot_of_return(reinterpret_cast<uint64_t>(word), trampoline_number(address));
+  return slot && slot->chain_length < kMaxChain ? slot : nullptr;
 }
 
 struct Call {
@@ -409,22 +557,49 @@ void fill(ReturnSlot* slot, const Call& call, Wanted wanted) {
 
 void chain(ReturnSlot* before, ReturnSlot* slot, const uint64_t* word) {
   slot->chain_length = uint16_t(before->chain_length + 1);
-  __atomic_store_n(&before->chained_by, index_of(slot), __ATOMIC_RELEASE);
+  slot->return_address = index_of(before);
+  forget_word(index_of(before), reinterpret_cast<uint64_t>(word));  // found by the later one
   __atomic_store_n(&before->state,
                    reinterpret_cast<uint64_t>(word) | kChained | generation_of(before),
                    __ATOMIC_RELEASE);
 }
 
+// The tail call has returned: the call before it is the next one.
+__attribute__((noinline)) void unchain(const ReturnSlot* slot, uint64_t word) {
+  ReturnSlot* before = &pb_return_slots[slot->return_address];
+  const uint64_t state = __atomic_load_n(&before->state, __ATOMIC_ACQUIRE);
+  if ((state & kSlotTagMask) != kChained || hooked_word(state) != word) return;
+  if (before->chain_length + 1 != slot->chain_length) return;
+  __atomic_store_n(&before->state, state & ~kChained, __ATOMIC_RELEASE);
+  if (before->home >= kReturnSpares) index_word(index_of(before), word);
+}
+
 // The slot is owned and filled.
-void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word) {
-  const uint64_t caller = *word;
-  __atomic_store_n(&slot->return_address, caller, __ATOMIC_RELEASE);
-  pb_return_address[index_of(slot)] = before ? pb_return_address[index_of(before)] : caller;
+void arm(ReturnSlot* slot, ReturnSlot* before, uint64_t* word, uint32_t trampoline) {
+  slot->trampoline = uint32_t(trampoline_address(trampoline));
+  slot->return_address = pb_return_address[trampoline];
   if (before) chain(before, slot, word);
   __atomic_store_n(word, trampoline_of(slot), __ATOMIC_RELEASE);
   slot->generation++;
   __atomic_store_n(&slot->state, reinterpret_cast<uint64_t>(word) | generation_of(slot),
                    __ATOMIC_RELEASE);
+  if (slot->home >= kReturnSpares) index_word(index_of(slot), reinterpret_cast<uint64_t>(word));
+}
+
+// Gives up the calls that are in doubt under this number.
+__attribute__((noinline, cold)) void give_up(uint32_t trampoline) {
+  const uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < end; i++)
+    if (__atomic_load_n(&g_in_doubt[i], __ATOMIC_RELAXED) == trampoline)
+      free_left(&pb_return_slots[i]);
+}
+
+// The trampoline for a call from there; 0: none is left. The levels are settled.
+uint32_t take_trampoline(uint64_t caller) {
+  bool again;
+  const uint32_t trampoline = trampoline_for(caller, &again);
+  if (__builtin_expect(again, 0)) give_up(trampoline);
+  return trampoline;
 }
 
 // function_graph and the profiler look at the call when it is sure that there is a slot for it: an
@@ -437,13 +612,20 @@ enum class Hooked { kNo, kNotWanted, kLeftAlone, kYes };
 
 Hooked hook(const Call& call, Wanted wanted) {
   const uint64_t caller = *call.word;
-  if (__builtin_expect(reinterpret_cast<uint64_t>(call.word) & ~kAddressMask, 0))
-    return Hooked::kNo;
+  const auto word = reinterpret_cast<uint64_t>(call.word);
+  if (__builtin_expect(word & ~kAddressMask, 0)) return Hooked::kNo;
   const bool is_tail_call = is_return_trampoline(caller);
   ReturnSlot* before = is_tail_call ? slot_before(caller, call.word) : nullptr;
   if (is_tail_call && !before) return Hooked::kNo;
+  const uint32_t version = __atomic_load_n(&pb_callers_version, __ATOMIC_ACQUIRE);
   if (!is_tail_call && !may_hook_return_to(caller)) return Hooked::kLeftAlone;
-  ReturnSlot* slot = take_slot(reinterpret_cast<uint64_t>(call.word));
+  ReturnThread* thread = &pb_return_thread;
+  settle_levels(thread, word, before);
+  uint32_t trampoline = before ? number_of(before) : take_trampoline(caller);
+  if (!before && doubt_other_at(word, trampoline)) trampoline = take_trampoline(caller);
+  if (__builtin_expect(!trampoline, 0)) return Hooked::kLeftAlone;
+  if (!before) note_trampoline(caller, trampoline, version);
+  ReturnSlot* slot = take_slot(thread);
   if (__builtin_expect(!slot, 0)) return Hooked::kNo;
   if (call.program->has_graph) wanted.events = enter_graph(slot, call, wanted.events);
   if (__builtin_expect(call.program->has_calls, 0))
@@ -453,7 +635,7 @@ Hooked hook(const Call& call, Wanted wanted) {
     return Hooked::kNotWanted;
   }
   fill(slot, call, wanted);
-  arm(slot, before, call.word);
+  arm(slot, before, call.word, trampoline);
   if (call.program->has_graph) graph_armed(index_of(slot));
   return Hooked::kYes;
 }
@@ -483,17 +665,25 @@ struct Returned {
 };
 
 void free_slot(ReturnSlot* slot, uint64_t* word, const Returned& call) {
-  const uint64_t go_on = slot->return_address;
+  const bool is_tail_call = slot->chain_length > 1;
   __atomic_store_n(&slot->state, kOwned, __ATOMIC_RELEASE);
-  __atomic_store_n(word, go_on, __ATOMIC_RELEASE);
+  if (is_tail_call) unchain(slot, reinterpret_cast<uint64_t>(word));
+  __atomic_store_n(word, is_tail_call ? trampoline_of(slot) : call.caller, __ATOMIC_RELEASE);
+  if (slot->home >= kReturnSpares) {
+    forget_word(index_of(slot), reinterpret_cast<uint64_t>(word));
+    uint32_t* in_doubt = &g_in_doubt[index_of(slot)];
+    if (__atomic_load_n(in_doubt, __ATOMIC_RELAXED)) note_come_back(kDoubtsForOne);
+    __atomic_store_n(in_doubt, 0u, __ATOMIC_RELAXED);
+  }
   if (__builtin_expect(call.limited, 0)) unmark_limited(index_of(slot));
   give_slot(slot);
   if (__builtin_expect(call.limited, 0)) leave_limits(call.program, call.wanted);
 }
 
 // `data`: what whole calls have taken, or null.
-inline void leave(ReturnFrame* frame, ReturnSlot* slot, uint64_t* word, Returned call,
-                  const uint8_t* data) {
+__attribute__((always_inline)) inline void leave(ReturnFrame* frame, ReturnSlot* slot,
+                                                 uint64_t* word, Returned call,
+                                                 const uint8_t* data) {
   const GraphCall graph = slot->graph;
   free_slot(slot, word, call);
   if (call.program->has_graph)
@@ -516,7 +706,56 @@ __attribute__((noinline)) void leave_with_data(ReturnFrame* frame, ReturnSlot* s
   leave(frame, slot, word, call, data);
 }
 
+// What a slot says of a return: nothing, that it is its own, or that a tail call's is in between.
+enum class Fit { kNo, kBehindTailCall, kYes };
+
+Fit fit(const ReturnSlot* slot, uint64_t word, uint32_t trampoline) {
+  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) & ~kGenerationMask;
+  if ((state & ~kChained) != word || number_of(slot) != trampoline) return Fit::kNo;
+  return state == word ? Fit::kYes : Fit::kBehindTailCall;
+}
+
+// Of two that fit, in a search of all, none is known to be right. Behind a tail call whose slot is
+// gone the one of the longest chain comes next.
+struct Search {
+  uint64_t word;
+  uint32_t trampoline;
+  ReturnSlot* found = nullptr;
+  ReturnSlot* chained = nullptr;
+  bool is_unclear = false;
+
+  void look(ReturnSlot* slot) {
+    const Fit fits = fit(slot, word, trampoline);
+    if (__builtin_expect(fits == Fit::kNo, 1)) return;
+    if (fits == Fit::kBehindTailCall) {
+      if (!chained || chained->chain_length < slot->chain_length) chained = slot;
+      return;
+    }
+    is_unclear |= found && found != slot;
+    found = slot;
+  }
+};
+
 }  // namespace
+
+__attribute__((noinline)) ReturnSlot* slot_of_return(uint64_t word, uint32_t trampoline) {
+  Search search = {word, trampoline};
+  const ReturnThread* thread = &pb_return_thread;
+  const auto look = [&search](uint32_t number) {
+    if (number) search.look(&pb_return_slots[number - 1]);
+    return search.found != nullptr;
+  };
+  if (thread->at && look(thread->spare[thread->at - 1])) return search.found;
+  for (uint32_t step = 0; step < kWordWindow; step++)
+    if (look(__atomic_load_n(by_word(word, trampoline, step), __ATOMIC_ACQUIRE)))
+      return search.found;
+  for (uint32_t level = 0; level < kReturnSpares; level++)
+    if (look(thread->spare[level])) return search.found;
+  const uint32_t end = __atomic_load_n(&g_used_end, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < end; i++) search.look(&pb_return_slots[i]);
+  if (search.is_unclear) return nullptr;
+  return search.found ? search.found : search.chained;
+}
 
 extern "C" bool return_hook(const CallSite* site, const SiteProgram* program, uint64_t* word,
                             const FetchRegisters* registers) {
@@ -549,20 +788,17 @@ void forget_outstanding_returns() {
   }
 }
 
-extern "C" void return_hit(ReturnFrame* frame, uint32_t index) {
-  ReturnSlot* slot = &pb_return_slots[index];
+extern "C" void return_hit(ReturnFrame* frame, uint32_t trampoline) {
   auto* word = reinterpret_cast<uint64_t*>(frame->registers.reg[4]) - 1;
-  const uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
-  if (__builtin_expect((state & ~(kChained | kGenerationMask)) != reinterpret_cast<uint64_t>(word),
-                       0)) {
-    // The frame was elsewhere when it was looked for (a copied stack). Where it goes on is known
-    // only as long as nobody has taken the slot since.
-    if (state != kFree) __builtin_trap();
-    *word = slot->return_address;
+  const uint64_t caller = pb_return_address[trampoline];
+  ReturnSlot* slot = slot_of_return(reinterpret_cast<uint64_t>(word), trampoline);
+  if (__builtin_expect(!slot, 0)) {
+    __atomic_fetch_add(&g_unknown, 1, __ATOMIC_RELAXED);
+    note_come_back(kDoubtsForUnknown);
+    *word = caller;
     return;
   }
-  Returned call = {slot->site, slot->program, pb_return_address[index], wanted_of(slot),
-                   slot->limited != 0};
+  Returned call = {slot->site, slot->program, caller, wanted_of(slot), slot->limited != 0};
   for (int i = 0; i < 6; i++) frame->registers.arg[i] = slot->arg[i];
   frame->registers.reg[kIpRegister] = call.caller;
   if (__builtin_expect(call.program->has_calls, 0)) return leave_with_data(frame, slot, word, call);
@@ -577,6 +813,7 @@ ReturnHookCounts return_hook_counts() {
   }
   counts.reclaimed = __atomic_load_n(&g_reclaimed, __ATOMIC_RELAXED);
   counts.no_slot = __atomic_load_n(&g_no_slot, __ATOMIC_RELAXED);
+  counts.unknown = __atomic_load_n(&g_unknown, __ATOMIC_RELAXED);
   return counts;
 }
 

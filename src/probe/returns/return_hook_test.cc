@@ -4,6 +4,7 @@
 // the entry, so that nothing has to be patched.
 #include "probe/returns/return_hook.h"
 
+#include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -99,6 +101,8 @@ HOOKED(registers)
 HOOKED(checked)
 HOOKED(greet)
 HOOKED(keeps)
+HOOKED(descends)
+HOOKED(thrower)
 
 #define REAL extern "C" __attribute__((noinline, used))
 extern "C" {
@@ -117,6 +121,8 @@ std::vector<void*>* hooked_trace(int depth);
 uint64_t hooked_flags();
 uint64_t hooked_registers();
 int hooked_greet(int which, const char* text, int count);
+int hooked_descends(int depth);
+int hooked_thrower(int value);
 uint64_t return_hook_test_kept[10];
 }
 
@@ -173,6 +179,75 @@ ucontext_t g_main_context, g_fiber;
 REAL int real_yields(int value) {
   ::swapcontext(&g_fiber, &g_main_context);
   return value + 1;
+}
+
+// Coroutines that share one stack, as ruby's callcc and greenlet have them: what one has there is
+// copied away while others run, and back. `times`: how often its copy is gone on with.
+struct Coroutine {
+  jmp_buf at;
+  std::unique_ptr<char[]> copy;
+  size_t size;
+  int result;
+};
+jmp_buf g_home;
+char *g_low, *g_high;  // of the shared part of the stack
+Coroutine* g_now;
+
+void (*volatile g_deeper)(Coroutine*);
+__attribute__((noinline)) void resume(Coroutine* coroutine) {
+  char room[512];
+  __asm__ volatile("" : : "r"(room) : "memory");
+  char* const low = g_high - coroutine->size;
+  if (static_cast<char*>(__builtin_frame_address(0)) > low - 1024)  // in what is overwritten
+    g_deeper(coroutine);
+  std::memcpy(low, coroutine->copy.get(), coroutine->size);
+  longjmp(coroutine->at, 1);
+}
+__attribute__((noinline)) void suspend() {
+  g_low = static_cast<char*>(__builtin_frame_address(0)) - 512;
+  if (setjmp(g_now->at)) return;
+  g_now->size = size_t(g_high - g_low);
+  g_now->copy = std::make_unique<char[]>(g_now->size);
+  std::memcpy(g_now->copy.get(), g_low, g_now->size);
+  longjmp(g_home, 1);
+}
+REAL int real_descends(int depth) {
+  volatile int keep = depth * 7;
+  int result = 0;
+  if (depth)
+    result = hooked_descends(depth - 1) + 1;
+  else
+    suspend();
+  if (keep != depth * 7) std::abort();
+  return result;
+}
+__attribute__((noinline)) void begin(Coroutine* coroutine, int depth) {
+  g_now = coroutine;
+  const int result = hooked_descends(depth);
+  g_now->result = result;
+  longjmp(g_home, 2);
+}
+// How many of them ended with the right result each time. What jumps come back to is above g_high.
+__attribute__((noinline)) size_t run_coroutines(size_t count, int depth, int times) {
+  static size_t right;
+  g_deeper = resume;
+  char* volatile pad = static_cast<char*>(alloca(4096));
+  (void)pad;
+  g_high = static_cast<char*>(__builtin_frame_address(0)) - 2048;
+  std::vector<Coroutine> all(count);
+  static size_t i;
+  for (i = 0; i < count; i++)
+    if (!setjmp(g_home)) begin(&all[i], depth);
+  right = 0;
+  for (i = 0; i < count * size_t(times); i++) {
+    const size_t nth = i % count;
+    g_now = &all[i / count % 2 ? nth : count - 1 - nth];
+    g_now->result = -1;
+    if (!setjmp(g_home)) resume(g_now);
+    right += g_now->result == depth;
+    for (uint64_t k = 0; k < 2; k++) right += hooked_add(k, 2) != k + 2;  // other callers
+  }
+  return right;
 }
 
 REAL std::vector<void*>* real_trace(int depth) {
@@ -436,6 +511,65 @@ TEST_P(ReturnHook, ATailCallReturnsForBothAndUnwindersSeeTheCaller) {
     trampolines += is_return_trampoline(reinterpret_cast<uint64_t>(frame));
   EXPECT_LE(trampolines, 3);
   EXPECT_GT(g_frames.size(), size_t(trampolines) + 5);  // up to main
+}
+
+TEST_P(ReturnHook, CallsOnCopiedStacksComeBack) {
+  run_coroutines(200, 20, 1);  // what was left in other tests is not kept; this says that it may be
+  const uint64_t unknown = return_hook_counts().unknown;
+  for (const auto& [count, depth] : {std::pair{10, 5}, {50, 1}, {100, 20}, {300, 3}, {2, 200}}) {
+    const uint64_t before = hits();
+    EXPECT_EQ(run_coroutines(size_t(count), depth, 1), size_t(count));
+    EXPECT_EQ(hits() - before, uint64_t(count) * uint64_t(depth + 3)) << count << ' ' << depth;
+  }
+  EXPECT_EQ(counts_->missed, 0u);
+  EXPECT_EQ(return_hook_counts().unknown, unknown);
+}
+
+// What has returned may return again (callcc): where to is known, though its record was made.
+TEST_P(ReturnHook, AFrameMayReturnTwice) {
+  EXPECT_EQ(run_coroutines(20, 20, 3), 60u);
+  EXPECT_GE(hits(), 20u * 21);
+  EXPECT_LE(hits(), 3 * 20u * (21 + 2));
+}
+
+// A language's own personality routine finds its frame by the stack pointer.
+extern "C" {
+uint64_t return_hook_test_sp, return_hook_test_wrong, return_hook_test_seen;
+int return_hook_test_watched(int value);
+__attribute__((used)) _Unwind_Reason_Code return_hook_test_personality(int, _Unwind_Action,
+                                                                       _Unwind_Exception_Class,
+                                                                       _Unwind_Exception*,
+                                                                       _Unwind_Context* context) {
+  return_hook_test_seen++;
+  return_hook_test_wrong += _Unwind_GetCFA(context) != return_hook_test_sp;
+  return _URC_CONTINUE_UNWIND;
+}
+}
+REAL int real_thrower(int value) {
+  if (value % 2) throw value;
+  return value;
+}
+__asm__(
+    ".text\n.type return_hook_test_watched, @function\nreturn_hook_test_watched:\n"
+    ".cfi_startproc\n.cfi_personality 0x1b, return_hook_test_personality\n"
+    "push %rbx\n.cfi_adjust_cfa_offset 8\nmov %rsp, return_hook_test_sp(%rip)\n"
+    "call hooked_thrower\npop %rbx\n.cfi_adjust_cfa_offset -8\nret\n"
+    ".cfi_endproc\n.size return_hook_test_watched, . - return_hook_test_watched\n");
+
+TEST_P(ReturnHook, PersonalityRoutinesSeeTheStackPointer) {
+  return_hook_test_wrong = return_hook_test_seen = 0;
+  int sum = 0;
+  for (int i = 0; i < 10; i++) {
+    try {
+      sum += return_hook_test_watched(i);
+    } catch (int value) {
+      sum -= value;
+    }
+  }
+  EXPECT_EQ(sum, -5);
+  EXPECT_EQ(return_hook_test_seen, 10u);
+  EXPECT_EQ(return_hook_test_wrong, 0u);
+  EXPECT_EQ(hits(), 5u);
 }
 
 TEST_P(ReturnHook, LongjmpOverManyFramesLeaksNothing) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // debug/counters: hits that belong to no CPU's ring and were not recorded; those of instances
-// where there are any. Of all instances together: whole calls that have ended without a return.
+// where there are any. Of all instances together: whole calls that have ended without a return, and
+// returns that were recorded already or whose call was given up (docs/returns.md).
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -41,6 +42,8 @@ FilePtr make_counters(const Place& place) {
     for (const TraceArray* array : here.registry().arrays())
       add(*array, "instances/" + array->name + " ");
     if (const uint64_t left = left_calls(is_gone)) text += "left: " + std::to_string(left) + "\n";
+    if (const uint64_t unknown = return_hook_counts().unknown)
+      text += "unknown_returns: " + std::to_string(unknown) + "\n";
     const auto& more = here.tree->context.more_counters;
     if (more) text += more();
     return text;
