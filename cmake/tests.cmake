@@ -110,6 +110,13 @@ if(NOT PATCHBAY_SANITIZE)
       COMMAND ${timed} script.${name} bash ${script} ${CMAKE_BINARY_DIR})
     set_tests_properties(script.${name} PROPERTIES LABELS script SKIP_RETURN_CODE 77 TIMEOUT 900)
   endforeach()
+  # These stop processes again and again for as short as they can. Where many others run, a thread
+  # that is to stand outside of a system call is not given the processor for it.
+  foreach(name IN ITEMS attach_cases attach_programs attach_races)
+    if(TEST script.${name})
+      set_tests_properties(script.${name} PROPERTIES PROCESSORS 3)
+    endif()
+  endforeach()
   # These mount, and look at what is mounted.
   foreach(name IN ITEMS mount mount_all mount_all_nginx kernel_events_document
                         several_tracers_document oracle_same selftests function_chaos following

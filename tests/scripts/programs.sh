@@ -96,7 +96,7 @@ if ((${#names[@]} == 0)); then
       confined_idle) continue ;;  # forbids what recording needs
       # have no function `traced`
       event_app | histogram_events | counted | dlopen_probes | steady) continue ;;
-      two_calls | pairs) continue ;;
+      two_calls | pairs | hostile_keys | stuck) continue ;;
       fork_workers) continue ;;
     esac
     names+=("$name")
