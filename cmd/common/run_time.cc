@@ -2,15 +2,21 @@
 #include "cmd/common/run_time.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <string>
+#include <utility>
+
+#include "base/monotonic_clock.h"
 
 namespace patchbay::cmd {
 namespace {
 
 uint64_t g_run_ns = 0;  // 0: until somebody or something ends it
+uint64_t g_end_ns = 0;  // once it has begun
 std::string g_run_text;
 
 }  // namespace
@@ -44,18 +50,21 @@ const char* take_run_time(std::string_view value) {
 
 std::string_view run_time_text() { return g_run_text; }
 
+// By the kernel's own calls: those of libc are new in 2.34, and the portable tool runs on older ones.
 void run_time_begins() {
   if (g_run_ns == 0) return;
   constexpr uint64_t kSecond = 1'000'000'000;
   sigevent event = {};
   event.sigev_notify = SIGEV_SIGNAL;
   event.sigev_signo = SIGTERM;
-  timer_t timer = {};
+  int timer = 0;
   itimerspec when = {};
   when.it_value = {time_t(g_run_ns / kSecond), long(g_run_ns % kSecond)};
-  if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
-  ::timer_settime(timer, 0, &when, nullptr);
-  g_run_ns = 0;
+  if (::syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return;
+  ::syscall(SYS_timer_settime, timer, 0, &when, nullptr);
+  g_end_ns = monotonic_ns() + std::exchange(g_run_ns, 0);
 }
+
+bool run_time_is_over() { return g_end_ns != 0 && monotonic_ns() >= g_end_ns; }
 
 }  // namespace patchbay::cmd

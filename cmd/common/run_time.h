@@ -20,5 +20,6 @@ const char* take_run_time(std::string_view value);
 std::string_view run_time_text();
 // The command has set up. Only the first of several calls counts.
 void run_time_begins();
+bool run_time_is_over();
 
 }  // namespace patchbay::cmd

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/monotonic_clock.h"
 #include "base/text.h"
 #include "cmd/common/commands.h"
 #include "cmd/common/print_file.h"
@@ -246,7 +247,13 @@ bool CallPrograms::print_notes() {
 int CallPrograms::end() {
   if (programs_.size() == 1) programs_.front()->session->undo();
   if (!process_.child) return kOk;
-  while (!process_.child->exited()) (void)process_.child->wait(-1);
+  // A program that goes on all the same is left to itself, as `record` does.
+  constexpr int kGraceMs = 300;
+  const int64_t end_ms = monotonic_ms() + kGraceMs;
+  while (!process_.child->exited()) {
+    if (run_time_is_over() && monotonic_ms() >= end_ms) return kOk;
+    (void)process_.child->wait(run_time_text().empty() ? -1 : kGraceMs);
+  }
   return process_.child->exit_status();
 }
 

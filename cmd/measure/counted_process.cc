@@ -48,11 +48,16 @@ std::string last_listing(const std::string& triggers) {
 
 }  // namespace
 
-HistImagePtr hist_of_file(std::string_view untrusted, const std::string& listing) {
+HistFile::HistFile(std::string_view untrusted) {
   Result<std::vector<HistImage>> images = parse_hist_images(untrusted);
-  if (!images.ok()) return nullptr;
+  if (!images.ok()) return;
   for (HistImage& image : *images)
-    if (image.definition == listing) return std::make_shared<const HistImage>(std::move(image));
+    images_.push_back(std::make_shared<const HistImage>(std::move(image)));
+}
+
+HistImagePtr HistFile::of(const std::string& listing) const {
+  for (const HistImagePtr& image : images_)
+    if (image->definition == listing) return image;
   return nullptr;
 }
 
@@ -160,13 +165,15 @@ Status CountedProcess::apply(const HistPlan& plan, bool verbose) {
 
 // A file with several histograms is read once, so that they are of one time.
 Status CountedProcess::read_images(std::vector<HistImagePtr>* images) {
-  std::map<std::string, std::string> files;
+  std::map<std::string, HistFile> files;
   for (const std::string& event : plan_.histograms) {
     if (files.contains(event)) continue;
-    PB_ASSIGN(files[event], client().read_all(placed(event) + "/hist_image", kMostImage));
+    PB_ASSIGN(const std::string bytes,
+              client().read_all(placed(event) + "/hist_image", kMostImage));
+    files[event] = HistFile(bytes);
   }
   for (size_t i = 0; i < plan_.histograms.size(); i++)
-    if (HistImagePtr own = hist_of_file(files[plan_.histograms[i]], listings_[i]))
+    if (HistImagePtr own = files[plan_.histograms[i]].of(listings_[i]))
       (*images)[i] = std::move(own);
   return {};
 }
@@ -186,9 +193,12 @@ std::string CountedProcess::look_last() {
                           "counts are lost";
   }
   bool missing = false;
+  std::map<std::string, HistFile> files;
   for (size_t i = 0; i < plan_.histograms.size(); i++) {
-    const std::string kept = kept_bytes(program_.directory, instance_, plan_.histograms[i]);
-    HistImagePtr own = hist_of_file(kept, listings_[i]);
+    const std::string& event = plan_.histograms[i];
+    if (!files.contains(event))
+      files[event] = HistFile(kept_bytes(program_.directory, instance_, event));
+    HistImagePtr own = files[event].of(listings_[i]);
     missing |= !own;
     if (own) images_[i] = std::move(own);
   }

@@ -107,9 +107,17 @@ class CountedProcess {
   bool has_left_ = false;
 };
 
-// Of the images of a file the one whose definition is `listing`; null: it is not there, or the file
-// is no such file.
-HistImagePtr hist_of_file(std::string_view untrusted, const std::string& listing);
+// The images of a file, which is read once for all of them. None: it is no such file.
+class HistFile {
+ public:
+  HistFile() = default;
+  explicit HistFile(std::string_view untrusted);
+  // The one whose definition is `listing`; null: it is not there.
+  HistImagePtr of(const std::string& listing) const;
+
+ private:
+  std::vector<HistImagePtr> images_;
+};
 // What a histogram's file has at most.
 inline constexpr serve::Most kMostImage = {serve::kMostTable.bytes, SIZE_MAX};
 

@@ -204,6 +204,8 @@ int HistSession::run(const Show& show) {
   Status ready = processes_.begin(has_screen);
   if (ready.ok() && processes_.child()) ready = processes_.release();
   if (!ready.ok()) return fail(command_, ready.error());
+  if (TracedChild* const child = processes_.child())
+    child->before_timed_end([this] { processes_.look(); });
   run_time_begins();
   say_news();
   if (processes_.members().empty() && !interrupted())

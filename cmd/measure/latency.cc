@@ -294,7 +294,10 @@ int latency_off_cpu(const LatencyOptions& options) {
   const std::string start = recorded_name(options.events[0]);
   const std::string end = options.events.size() > 1 ? recorded_name(options.events[1]) : "";
   auto calls = recorded_off_cpu_calls(path, start, end);
-  if (!calls.ok()) return status != kOk ? status : fail("latency", calls.error());
+  if (!calls.ok()) {
+    const int failed = fail("latency", calls.error());
+    return status != kOk ? status : failed;
+  }
   const OffCpuLatency latency = off_cpu_latency(*calls);
   const std::string text = options.target.json ? off_cpu_json(start, end, latency)
                                                : start + " -> " + (end.empty() ? "return" : end) +

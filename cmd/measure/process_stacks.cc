@@ -111,47 +111,53 @@ int32_t word_in(const std::vector<uint8_t>& bytes, uint64_t offset) {
   return word;
 }
 
-bool calls_any(const ThreadStack& stack, std::initializer_list<std::string_view> names) {
-  constexpr size_t kNear = 6;  // a lock's own functions stand innermost
-  for (size_t i = 0; i < std::min(stack.frames.size(), kNear); i++)
-    for (const std::string_view name : names)
-      if (stack.frames[i].function.find(name) != std::string::npos) return true;
+// Whether the thread is in one of these functions of libc: they stand innermost, in one object.
+bool is_in_any(const ThreadStack& stack, std::initializer_list<std::string_view> names) {
+  for (const NamedFrame& frame : stack.frames) {
+    if (frame.module != stack.frames[0].module) return false;
+    std::string_view name = frame.function;
+    name.remove_prefix(std::min(name.find_first_not_of('_'), name.size()));
+    for (const std::string_view one : names)
+      if (name.starts_with(one)) return true;
+  }
   return false;
 }
 
 // Where glibc keeps the holder of a lock (sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h): a
-// mutex' word is its first, and the holder 8 bytes behind it; an rwlock has words at 8 and 12, and
-// the writer at 24. What stands there is believed when it is a thread of the process.
+// mutex' word is its first, and the holder 8 bytes behind it. An rwlock has the writer at 24; who
+// reads waits for its word at 8, and who writes for another writer at 12. What stands there is
+// believed when it is a thread of the process.
 std::optional<LockWait> wait_of(const attach::ThreadCopy& thread, const ThreadStack& stack,
                                 const std::map<int, int>& tid_of) {
-  constexpr uint64_t kOwner = 8, kWriter = 24;
+  constexpr uint64_t kOwner = 8, kReaders = 8, kWriters = 12, kWriter = 24;
   const int operation = int(thread.arguments[1]) & FUTEX_CMD_MASK;
   const bool is_wait = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
   const bool is_pi = operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
   if (stack.system_call != "futex" || (!is_wait && !is_pi)) return std::nullopt;
-  const auto holder = [&](int32_t inner) {
-    const auto found = tid_of.find(inner);
-    return found == tid_of.end() ? 0 : found->second;
-  };
   constexpr uint64_t kAt = attach::ThreadCopy::kBeforeWord;
+  const auto holder = [&](uint64_t offset, int32_t mask) {
+    const auto found = tid_of.find(word_in(thread.around_word, kAt + offset) & mask);
+    return found == tid_of.end() || found->second == thread.tid ? 0 : found->second;
+  };
   LockWait wait;
   wait.address = thread.arguments[0];
   if (is_pi) {
-    wait.holder = holder(word_in(thread.around_word, kAt) & int32_t{FUTEX_TID_MASK});
+    wait.holder = holder(0, int32_t{FUTEX_TID_MASK});
     return wait;
   }
-  if (calls_any(stack, {"rwlock"})) {
+  if (is_in_any(stack, {"pthread_rwlock_"})) {
     wait.kind = LockWait::Kind::kRwlock;
-    for (const uint64_t word : {uint64_t{8}, uint64_t{12}}) {
-      const int found = holder(word_in(thread.around_word, kAt - word + kWriter));
-      if (found == 0 || found == thread.tid) continue;
-      wait.address = thread.arguments[0] - word;
-      wait.holder = found;
-    }
+    const uint64_t word =
+        is_in_any(stack, {"pthread_rwlock_wr", "pthread_rwlock_timedwr", "pthread_rwlock_clockwr"})
+            ? kWriters
+            : kReaders;
+    wait.holder = holder(kWriter - word, -1);
+    if (wait.holder || word == kReaders) wait.address -= word;
     return wait;
   }
-  if (!calls_any(stack, {"pthread_mutex", "lll_lock_wait"})) return std::nullopt;
-  wait.holder = holder(word_in(thread.around_word, kAt + kOwner));
+  if (!is_in_any(stack, {"pthread_mutex_", "lll_lock_wait", "GI___lll_lock_wait"}))
+    return std::nullopt;
+  wait.holder = holder(kOwner, -1);
   return wait;
 }
 
@@ -170,6 +176,11 @@ void find_waits(const attach::StackCopies& copies, SymbolTable& symbols, Process
     if (!wait) continue;
     wait->thread = i;
     wait->name = variable_at(symbols, wait->address);
+    // A writer waits for readers, of whom nobody knows who they are: the lock is near.
+    if (const size_t plus = wait->name.rfind('+');
+        wait->kind == LockWait::Kind::kRwlock && plus != std::string::npos &&
+        (wait->name.substr(plus) == "+0x8" || wait->name.substr(plus) == "+0xc"))
+      wait->name.resize(plus);
     if (wait->holder) pairs.emplace_back(copies.threads[i].tid, wait->holder);
     stacks->waits.push_back(std::move(*wait));
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/common/commands.h"
+#include "cmd/common/print_file.h"
 #include "cmd/common/tracefs_command.h"
 #include "cmd/measure/process_stacks.h"
 #include "cmd/target/process_word.h"
@@ -31,6 +32,7 @@ int run(const CommandLine& line, int argc, char** argv, bool locks_alone) {
     if (const char* wrong = take_pid(argv[::optind++], &pid)) return usage_error(line.name, wrong);
   if (::optind < argc) return too_much(line, argv);
   if (pid == 0) return usage_error(line.name, "A process is needed: its id, or its name.");
+  stop_on_interrupt();  // no thread is left in the middle
   Result<ProcessStacks> stacks = stacks_of(pid);
   if (!stacks.ok()) return fail(line.name, stacks.error());
   const std::string text = json          ? stacks_json(*stacks, locks_alone)

@@ -77,11 +77,17 @@ void AgentSeries::join(std::unique_ptr<serve::Client> client) {
 void AgentSeries::leave() {
   const std::lock_guard guard(lock_);
   client_.reset();
+  std::string last_path;
+  HistFile file;
   for (Histogram& one : histograms_) {
     const std::string own = one.place.instance.empty() ? "" : one.place.instance + "/";
-    const Result<std::string> kept = read_in_root(
-        directory_, "/hist/" + own + one.place.system + ":" + one.place.event, kMostText);
-    if (kept.ok()) take(&one, hist_of_file(kept.value(), one.place.definition));
+    const std::string path = "/hist/" + own + one.place.system + ":" + one.place.event;
+    if (path != last_path) {
+      const Result<std::string> kept = read_in_root(directory_, path, kMostText);
+      file = kept.ok() ? HistFile(kept.value()) : HistFile();
+      last_path = path;
+    }
+    take(&one, file.of(one.place.definition));
   }
   for (const std::string& instance : instances_) look_at_buffer(instance);
 }
@@ -153,7 +159,8 @@ Status AgentSeries::search(const SeriesBounds& bounds, size_t nr_series) {
 // --- a look
 
 Status AgentSeries::look_at_histograms() {
-  std::string last_path, file;  // one is read once for all its tables, so that they are of a time
+  std::string last_path;
+  HistFile file;  // one is read once for all its tables, so that they are of a time
   for (Histogram& one : histograms_) {
     if (!one.is_there) continue;
     const std::string path = place_of(one.place.instance) + "events/" + one.place.system + "/" +
@@ -161,10 +168,10 @@ Status AgentSeries::look_at_histograms() {
     if (path != last_path) {
       Result<std::string> bytes = read(path, {kMostText, SIZE_MAX});
       if (!bytes.ok() && bytes.error().errno_value != ENOENT) return bytes.error();
-      file = bytes.ok() ? std::move(*bytes) : "";
+      file = bytes.ok() ? HistFile(*bytes) : HistFile();
       last_path = path;
     }
-    const HistImagePtr own = hist_of_file(file, one.place.definition);
+    const HistImagePtr own = file.of(one.place.definition);
     one.is_there = own != nullptr;
     take(&one, own);
   }

@@ -11,8 +11,6 @@
 namespace patchbay::cmd {
 namespace {
 
-constexpr size_t kMostComm = 15;  // bytes that the kernel keeps of a name
-
 // The sentence of an option stays until it was said.
 const char* kept(std::string sentence) {
   static std::string g_sentence;
@@ -42,7 +40,7 @@ std::vector<int> processes_called(std::string_view name) {
   std::vector<int> pids;
   for (const int pid : running_pids()) {
     const std::string exe = exe_of(pid);
-    if (!exe.empty() && (base_name(exe) == name || comm_of(pid) == name.substr(0, kMostComm)))
+    if (!exe.empty() && (base_name(exe) == name || comm_of(pid) == name))
       pids.push_back(pid);
   }
   std::sort(pids.begin(), pids.end());

@@ -185,6 +185,7 @@ TracedChild::Event TracedChild::wait(int timeout_ms, int until, int or_until) {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) == ssize_t(sizeof info)) {
     if (info.ssi_signo == SIGCHLD) continue;
+    if (info.ssi_code == SI_TIMER && before_timed_end_) before_timed_end_();
     pass_on(int(info.ssi_signo), info.ssi_code == SI_KERNEL);
     event = Event::kStopRequested;
   }

@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -42,6 +43,9 @@ class TracedChild {
   // Waits for at most `timeout_ms` (-1: for ever), or until one of the descriptors can be read. A
   // signal that only the tool got is passed on. A signal is told before an exit is.
   Event wait(int timeout_ms, int until = -1, int or_until = -1);
+  // Called when the time of --for is over, before the program is told to end: what it has counted
+  // goes with it.
+  void before_timed_end(std::function<void()> look) { before_timed_end_ = std::move(look); }
 
   pid_t pid() const { return pid_; }
   bool exited() const { return exited_; }
@@ -64,6 +68,7 @@ class TracedChild {
   bool reap(int flags);
   void pass_on(int signal, bool from_terminal);
 
+  std::function<void()> before_timed_end_;
   pid_t pid_ = 0;
   bool exited_ = false;
   bool held_ = true;

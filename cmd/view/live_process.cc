@@ -156,7 +156,7 @@ std::string LiveProcess::histograms_json() {
   for (const Histogram& histogram : histograms_) {
     Result<std::string> bytes = target_.client->read_all(
         histogram.instance + directory_of(histogram.event) + "hist_image", kMostImage);
-    const HistImagePtr own = bytes.ok() ? hist_of_file(*bytes, histogram.listing) : nullptr;
+    const HistImagePtr own = bytes.ok() ? HistFile(*bytes).of(histogram.listing) : nullptr;
     if (!own) continue;
     std::string table = hist_json(*own);
     table.pop_back();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "attach/all_threads.h"
 #include "attach/own_thread.h"
@@ -54,6 +55,21 @@ int inner_number(pid_t pid, pid_t tid) {
   return std::atoi(numbers.c_str() + (last == numbers.npos ? 0 : last + 1));
 }
 
+// A wait with a limit that was stopped before goes on by restart_syscall(). Which call it was stands
+// in front of it: mov $NUMBER, %eax; syscall.
+long call_behind_restart(const Target& target, const AllThreads::Standing& thread) {
+  uint8_t code[9] = {};
+  if (thread.system_call != SYS_restart_syscall ||
+      !target.read(thread.registers.rip - 7, code, sizeof code).ok())
+    return thread.system_call;
+  for (const size_t at : {size_t{0}, size_t{2}}) {  // behind the call, or at it to make it again
+    uint32_t number = 0;
+    std::memcpy(&number, code + at + 1, sizeof number);
+    if (code[at] == 0xb8 && code[at + 5] == 0x0f && code[at + 6] == 0x05) return long(number);
+  }
+  return thread.system_call;
+}
+
 Result<StackCopies> copy_all(const Target& target) {
   PB_ASSIGN(const std::unique_ptr<AllThreads> all, AllThreads::stop_to_look(target, kStopMs));
   const std::vector<MapLine> maps = read_maps(target.pid());
@@ -65,10 +81,10 @@ Result<StackCopies> copy_all(const Target& target) {
     copy.rip = one.registers.rip;
     copy.rsp = one.registers.rsp;
     copy.rbp = one.registers.rbp;
-    copy.system_call = one.system_call;
+    copy.system_call = call_behind_restart(target, one);
     copy.arguments[0] = one.registers.rdi;
     copy.arguments[1] = one.registers.rsi;
-    if (one.system_call == SYS_futex) copy_word(target, &copy);
+    if (copy.system_call == SYS_futex) copy_word(target, &copy);
     copy_stack(target, maps, std::min(left, kMostOfOne), &copy);
     left -= copy.stack.size();
     copies.threads.push_back(std::move(copy));

@@ -24,8 +24,8 @@ class FoldedSink : public ExportSink {
     return {};
   }
   Status loss(const ExportEvent&) override { return {}; }
-  Status end(const ExportStats&) override {
-    if (builder_.is_empty()) return has_no_stacks("folded");
+  Status end(const ExportStats& stats) override {
+    if (builder_.is_empty() && stats.events > 0) return has_no_stacks("folded");
     const CallSums& sums = *builder_.chosen();
     std::vector<std::string> lines;
     for (uint32_t node = 1; node < sums.nodes().size(); node++)

@@ -244,9 +244,9 @@ Status SpeedscopeSink::put_samples() {
   return {};
 }
 
-Status SpeedscopeSink::end(const ExportStats&) {
+Status SpeedscopeSink::end(const ExportStats& stats) {
   if (profiles_.empty()) {
-    if (builder_.is_empty()) return has_no_stacks("speedscope");
+    if (builder_.is_empty() && stats.events > 0) return has_no_stacks("speedscope");
     PB_TRY(put_samples());
   } else {
     PB_TRY(put_frames(frames_));

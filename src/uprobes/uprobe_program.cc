@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "uprobes/uprobe_program.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <map>
 
@@ -144,29 +146,62 @@ bool is_same_file(const std::string& a, const std::string& b) {
 struct MappedFile {
   uint64_t start = 0;
   std::string range;  // as the file in map_files/ is called
+  uint64_t inode = 0;
   bool has_code = false;
 };
 
-// Files by path, in the order of their first addresses.
+// Files by path, in the order of their first addresses. An object that the program has mapped once
+// more to read it (an agent reads libc) is where its code is: behind the last beginning of the file
+// before that.
 std::vector<std::pair<std::string, MappedFile>> mapped_files(const std::string& maps) {
   std::vector<std::pair<std::string, MappedFile>> files;
   for (const std::string& line : split_lines(maps)) {
-    const size_t slash = line.find('/'), dash = line.find('-'), blank = line.find(' ');
-    if (slash == line.npos || dash >= blank || blank + 5 > line.size()) continue;
+    unsigned long long start = 0, end = 0, offset = 0, inode = 0;
+    char access[5] = "";
+    const size_t slash = line.find('/');
+    if (slash == line.npos || std::sscanf(line.c_str(), "%llx-%llx %4s %llx %*x:%*x %llu", &start,
+                                          &end, access, &offset, &inode) != 5)
+      continue;
     std::string path = line.substr(slash);
     auto known = std::find_if(files.begin(), files.end(),
                               [&](const auto& file) { return file.first == path; });
-    if (known == files.end()) {
-      MappedFile file;
-      std::from_chars(line.data(), line.data() + dash, file.start, 16);
-      uint64_t end = 0;
-      std::from_chars(line.data() + dash + 1, line.data() + blank, end, 16);
-      file.range = hex_number(file.start).substr(2) + "-" + hex_number(end).substr(2);
-      known = files.insert(files.end(), {std::move(path), std::move(file)});
+    const bool is_new = known == files.end();
+    if (is_new) known = files.insert(files.end(), {std::move(path), MappedFile()});
+    MappedFile& file = known->second;
+    if (is_new || (offset == 0 && !file.has_code)) {
+      file.start = start;
+      file.range = hex_number(start).substr(2) + "-" + hex_number(end).substr(2);
+      file.inode = inode;
     }
-    known->second.has_code |= line[blank + 3] == 'x';
+    file.has_code |= access[2] == 'x';
   }
   return files;
+}
+
+// Whether a file is the one that is mapped there, where map_files may not be asked: by its number
+// and its first page.
+bool is_mapped_file(const std::string& path, const std::string& proc, const MappedFile& file) {
+  constexpr size_t kPage = 4096;
+  uint8_t ours[kPage] = {}, theirs[kPage] = {};
+  struct stat found = {};
+  Result<UniqueFd> opened = open_foreign_file(path, kMostMappedFile);
+  const UniqueFd memory(::open((proc + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  return opened.ok() && ::fstat(opened->get(), &found) == 0 && found.st_ino == file.inode &&
+         memory.valid() && ::pread(opened->get(), ours, kPage, 0) > 0 &&
+         ::pread(memory.get(), theirs, kPage, off_t(file.start)) == ssize_t(kPage) &&
+         std::memcmp(ours, theirs, kPage) == 0;
+}
+
+// Where the file can be opened; empty: nowhere. The path alone may be another file's: of another
+// root or other mounts, or replaced since.
+std::string path_of_mapped(const std::string& name, const std::string& proc,
+                           const MappedFile& file) {
+  const std::string held = proc + "/map_files/" + file.range;
+  struct stat known = {};
+  if (::stat(held.c_str(), &known) == 0) return is_same_file(name, held) ? name : held;
+  for (const std::string& path : {name, proc + "/root" + name, proc + "/exe"})
+    if (is_mapped_file(path, proc, file)) return path;
+  return "";
 }
 
 std::string build_id_of(std::span<const uint8_t> bytes) {
@@ -245,10 +280,8 @@ Result<std::unique_ptr<UprobeProgram>> UprobeProgram::of_process(pid_t pid) {
   std::stable_partition(files.begin(), files.end(), is_program);
   for (const auto& [name, file] : files) {
     if (!file.has_code && program->objects_.size()) continue;
-    // The path may be another file's: of another root, or replaced since.
-    const std::string held = proc + "/map_files/" + file.range;
-    std::string path = name;
-    if (!is_same_file(path, held) && ::access(held.c_str(), R_OK) == 0) path = held;
+    const std::string path = path_of_mapped(name, proc, file);
+    if (path.empty() && !program->objects_.empty()) continue;
     const Status added = program->add(path, file.start, name);
     if (!added.ok() && program->objects_.empty()) return added.error();
   }

@@ -583,8 +583,8 @@ same "the signal that has killed it" 137 $?
 same "a function that is not there" 1 $?
 has "is said" "$(cat err)" "There is no function 'no_such_call' in the process"
 same "and nothing runs" "" "$(ls ran 2>/dev/null)"
-"$patchbay" calls -- true 2>err
-same "a function is needed" 2 $?
+"$patchbay" calls 2>err
+same "a program is needed" 2 $?
 "$patchbay" calls -e f --longer 3 -- true 2>err
 same "a time has its unit" 2 $?
 "$patchbay" calls -e abort -- true 2>err

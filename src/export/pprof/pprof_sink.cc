@@ -116,7 +116,7 @@ Status PprofSink::event(const ExportEvent& event) {
 }
 
 Status PprofSink::end(const ExportStats& stats) {
-  if (profile_.nodes() == 1) return has_no_stacks("pprof");
+  if (profile_.nodes() == 1 && stats.events > 0) return has_no_stacks("pprof");
   std::vector<PprofProfile::Mapping> mappings;
   if (meta_->inputs.size() == 1)
     for (const ExportProcess* process : meta_->processes)
