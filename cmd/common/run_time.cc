@@ -50,7 +50,8 @@ const char* take_run_time(std::string_view value) {
 
 std::string_view run_time_text() { return g_run_text; }
 
-// By the kernel's own calls: those of libc are new in 2.34, and the portable tool runs on older ones.
+// By the kernel's own calls: those of libc are new in 2.34, and the portable tool runs on older
+// ones.
 void run_time_begins() {
   if (g_run_ns == 0) return;
   constexpr uint64_t kSecond = 1'000'000'000;

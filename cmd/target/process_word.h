@@ -9,7 +9,8 @@
 namespace patchbay::cmd {
 
 // The running processes that have this name now: as ps shows it, or as their program's file is
-// called; the kernel keeps 15 bytes of the first. Those that this user may look into, without this one, in the order of their ids.
+// called; the kernel keeps 15 bytes of the first. Those that this user may look into, without this
+// one, in the order of their ids.
 std::vector<int> processes_called(std::string_view name);
 
 // The value of -p where one process is needed. Null when it is right, else the sentence about it.

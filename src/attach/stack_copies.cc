@@ -55,8 +55,8 @@ int inner_number(pid_t pid, pid_t tid) {
   return std::atoi(numbers.c_str() + (last == numbers.npos ? 0 : last + 1));
 }
 
-// A wait with a limit that was stopped before goes on by restart_syscall(). Which call it was stands
-// in front of it: mov $NUMBER, %eax; syscall.
+// A wait with a limit that was stopped before goes on by restart_syscall(). Which call it was
+// stands in front of it: mov $NUMBER, %eax; syscall.
 long call_behind_restart(const Target& target, const AllThreads::Standing& thread) {
   uint8_t code[9] = {};
   if (thread.system_call != SYS_restart_syscall ||

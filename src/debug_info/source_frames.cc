@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kMostInlined = 64;
 
-// Entries that are looked at for one address. Files are foreign: they may nest and refer without end.
+// Entries that are looked at for one address. Files are foreign: they may nest and refer without
+// end.
 constexpr size_t kMostEntries = 1 << 20;
 
 // From the unit inwards, what is inlined and whose code it is. False: nothing there holds `pc`.

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -47,6 +48,12 @@ KEEP void read_prices() {
   pthread_rwlock_rdlock(&prices);
   pthread_rwlock_unlock(&prices);
 }
+KEEP void wait_long() {
+  timespec end = {};
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 1000;
+  pthread_mutex_timedlock(accounts.native_handle(), &end);
+}
 static inline __attribute__((always_inline)) void nap_inlined(int depth) {
   char byte;
   if (depth > 0) (void)!read(pipes[0], &byte, 1);
@@ -79,9 +86,10 @@ int main() {
   usleep(1000);
   std::thread([] { here("reader"), read_prices(); }).detach();
   std::thread([] { here("handler"), interrupted(); }).detach();
+  std::thread([] { here("timed"), wait_long(); }).detach();
   for (int i = 0; i < 3; i++) std::thread([] { here("alike"), outer(1); }).detach();
   std::thread([] { here("busy"), busy(); }).detach();
-  wait_for(11);
+  wait_for(12);
   std::printf("ready\n");
   char byte;
   while (read(0, &byte, 1) > 0) continue;

@@ -13,7 +13,8 @@ exec 7>in
 wait_for 20 grep -q ready out || fail "the program is not ready"
 tid() { awk -v name="$1" '$1 == name { print $2; exit }' out; }
 asleep() { [[ $(cut -d' ' -f1 "/proc/$pid/task/$(tid "$1")/syscall") == "$2" ]]; }
-wait_for 20 asleep one 202 && wait_for 20 asleep two 202 && wait_for 20 asleep reader 202 ||
+wait_for 20 asleep one 202 && wait_for 20 asleep two 202 && wait_for 20 asleep reader 202 &&
+  wait_for 20 asleep timed 202 ||
   fail "they do not wait"
 wait_for 20 asleep writer 0 && wait_for 20 asleep handler 0 || fail "they do not read"
 
@@ -65,6 +66,16 @@ has "an rwlock" "$(cat text)" \
 has "where its holder is" "$(cat text)" "^thread $(tid writer) writer holds, in read"
 "$patchbay" locks --json $pid >json
 same "as JSON" "[[$one,$two]]" "$(jq -c '.deadlocks | map(sort)' json)"
+
+# Looked at before, and with an agent, which has libc mapped once more to read it.
+has "a wait with a limit, once more" "$(cat text)" \
+  "^thread $(tid timed) timed waits for mutex accounts, which thread $one one holds"
+check "an agent comes" "$patchbay" attach $pid 2>err
+"$patchbay" locks $pid >text
+has "the cycle is seen beside it" "$(cat text)" '^deadlock: '
+check "and it goes" "$patchbay" detach $pid 2>err
+"$patchbay" locks $pid >text
+has "the cycle is seen behind it" "$(cat text)" '^deadlock: '
 
 # The process is as it was.
 check "it runs" kill -0 $pid
