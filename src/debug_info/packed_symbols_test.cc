@@ -14,6 +14,7 @@
 
 #include "base/unpacked_bytes.h"
 #include "debug_info/debug_info.h"
+#include "debug_info/zstd_sections.h"
 
 namespace patchbay {
 namespace {
@@ -107,16 +108,43 @@ std::string file_with_packed_section(uint32_t type, uint64_t bytes) {
   return path;
 }
 
+// One section alone that says more than all may be; and sections whose number stands elsewhere.
+TEST(PackedSections, AreCountedWhateverTheHeaderSays) {
+  const std::string path = file_with_packed_section(2, UnpackedBytes::most() + 1);
+  EXPECT_FALSE(DebugInfo::open(path).ok());
+  std::vector<uint8_t> bytes(1 << 20);
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shoff = sizeof header;
+  Elf64_Shdr sections[3] = {};
+  sections[0].sh_size = 3;
+  sections[2].sh_type = SHT_PROGBITS;
+  sections[2].sh_flags = SHF_COMPRESSED;
+  sections[2].sh_offset = 4096;
+  sections[2].sh_size = bytes.size() - 4096;
+  Elf64_Chdr packed = {};
+  packed.ch_type = ELFCOMPRESS_ZLIB;
+  packed.ch_size = uint64_t{300} << 20;
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::memcpy(bytes.data() + sizeof header, sections, sizeof sections);
+  std::memcpy(bytes.data() + 4096, &packed, sizeof packed);
+  auto most = UnpackedBytes::take(UnpackedBytes::most() - 100 * kMiB, UnpackedBytes::most());
+  ASSERT_TRUE(most.has_value());
+  EXPECT_FALSE(take_packed_bytes("x", bytes).ok());
+  sections[0].sh_size = 1 << 20;
+  std::memcpy(bytes.data() + sizeof header, sections, sizeof sections);
+  EXPECT_FALSE(take_packed_bytes("x", bytes).ok());
+}
+
 TEST(PackedSections, AreRefusedBeforeTheyAreUnpacked) {
   constexpr uint32_t kAllTypes[] = {ELFCOMPRESS_ZLIB, 2};
   auto most = UnpackedBytes::take(UnpackedBytes::most() - 10 * kMiB, UnpackedBytes::most());
   ASSERT_TRUE(most.has_value());
   for (const uint32_t type : kAllTypes) {
-    const auto info =
-        DebugInfo::open(file_with_packed_section(type, uint64_t{200} << 20));
+    const auto info = DebugInfo::open(file_with_packed_section(type, uint64_t{200} << 20));
     ASSERT_FALSE(info.ok());
-    EXPECT_NE(info.error().what.find("that is too much"), std::string::npos)
-        << info.error().what;
+    EXPECT_NE(info.error().what.find("that is too much"), std::string::npos) << info.error().what;
   }
 }
 

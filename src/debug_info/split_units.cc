@@ -12,6 +12,7 @@
 #include "base/foreign_file.h"
 #include "base/text.h"
 #include "debug_info/die.h"
+#include "debug_info/zstd_sections.h"
 
 namespace patchbay {
 namespace {
@@ -101,11 +102,15 @@ UniqueFd SplitUnits::copy_of(const Skeleton& skeleton, const std::string& debug_
   for (const std::string& place : places) {
     Result<std::string> bytes = read_foreign_file(place, kMostCopied - copied_);
     if (!bytes.ok() || bytes->empty()) continue;
+    Result<UnpackedBytes> packed =
+        take_packed_bytes(place, {reinterpret_cast<const uint8_t*>(bytes->data()), bytes->size()});
+    if (!packed.ok()) continue;
     UniqueFd copy(::memfd_create("dwo", MFD_CLOEXEC));
     if (!copy.valid() ||
         ::write(copy.get(), bytes->data(), bytes->size()) != ssize_t(bytes->size()))
       continue;
     copied_ += bytes->size();
+    unpacked_.add(std::move(*packed));
     return copy;
   }
   return UniqueFd();

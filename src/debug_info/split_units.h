@@ -16,6 +16,7 @@
 #include <unordered_map>
 
 #include "base/unique_fd.h"
+#include "base/unpacked_bytes.h"
 
 namespace patchbay {
 
@@ -45,6 +46,7 @@ class SplitUnits {
   std::string strings_;  // .debug_str, and behind it the name that all skeletons have
   size_t name_at_ = 0;   // in strings_
   uint64_t copied_ = 0;  // bytes
+  UnpackedBytes unpacked_;
   std::string missing_;
   std::unordered_map<const void*, Dwarf_Die> rests_;  // by the skeleton's bytes
 };

@@ -27,7 +27,7 @@ struct Packed {
 };
 
 template <typename T>
-bool read_at(const FileMapping& file, uint64_t offset, T* value) {
+bool read_at(Bytes file, uint64_t offset, T* value) {
   if (offset > file.size() || file.size() - offset < sizeof(T)) return false;
   std::memcpy(value, file.data() + offset, sizeof(T));
   return true;
@@ -35,7 +35,7 @@ bool read_at(const FileMapping& file, uint64_t offset, T* value) {
 
 // Whether the section header at `offset` is one of a section that is packed; older compilers pack
 // by zlib without a flag.
-bool is_packed(const FileMapping& file, uint64_t offset, Packed* packed) {
+bool is_packed(Bytes file, uint64_t offset, Packed* packed) {
   Elf64_Chdr head;
   const Elf64_Shdr& section = packed->section;
   packed->header = offset;
@@ -62,14 +62,20 @@ bool is_packed(const FileMapping& file, uint64_t offset, Packed* packed) {
   return true;
 }
 
-std::vector<Packed> packed_sections(const FileMapping& file, uint32_t type) {
+// `type`: 0 for all. A file with more sections than a compiler makes is one that cannot be unpacked.
+std::vector<Packed> packed_sections(Bytes file, uint32_t type) {
   constexpr uint64_t kMostSections = 1 << 16;
   std::vector<Packed> found;
   Elf64_Ehdr header;
+  Elf64_Shdr first = {};
   if (!read_at(file, 0, &header) || header.e_shentsize != sizeof(Elf64_Shdr)) return found;
-  for (uint64_t i = 0; i < std::min<uint64_t>(header.e_shnum, kMostSections); i++) {
+  uint64_t count = header.e_shnum;
+  if (count == 0 && header.e_shoff && read_at(file, header.e_shoff, &first)) count = first.sh_size;
+  if (count > kMostSections) return {Packed{.type = type, .size = UINT64_MAX}};
+  for (uint64_t i = 0; i < count; i++) {
     Packed packed;
-    if (is_packed(file, header.e_shoff + i * sizeof(Elf64_Shdr), &packed) && packed.type == type)
+    if (is_packed(file, header.e_shoff + i * sizeof(Elf64_Shdr), &packed) &&
+        (type == 0 || packed.type == type))
       found.push_back(packed);
   }
   return found;
@@ -81,7 +87,7 @@ Result<UnpackedBytes> take_bytes(const std::string& path, const std::vector<Pack
   uint64_t bytes = 0;
   bool is_possible = true;
   for (const Packed& one : sections) {
-    is_possible &= one.size / kMostRatio <= one.section.sh_size;
+    is_possible &= one.size <= most && one.size / kMostRatio <= one.section.sh_size;
     bytes += std::min(one.size, most);
   }
   std::optional<UnpackedBytes> taken = UnpackedBytes::take(bytes, most);
@@ -93,12 +99,16 @@ Result<UnpackedBytes> take_bytes(const std::string& path, const std::vector<Pack
 }  // namespace
 
 Result<UnpackedBytes> take_zlib_bytes(const std::string& path, const FileMapping& file) {
-  return take_bytes(path, packed_sections(file, kZlib));
+  return take_bytes(path, packed_sections(file.bytes(), kZlib));
+}
+
+Result<UnpackedBytes> take_packed_bytes(const std::string& path, Bytes file) {
+  return take_bytes(path, packed_sections(file, 0));
 }
 
 Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
                                                       const FileMapping& file) {
-  std::vector<Packed> sections = packed_sections(file, kZstd);
+  std::vector<Packed> sections = packed_sections(file.bytes(), kZstd);
   if (sections.empty()) return std::optional<FileMapping>();
   PB_ASSIGN(UnpackedBytes held, take_bytes(path, sections));
   uint64_t size = (file.size() + kAlign - 1) / kAlign * kAlign;

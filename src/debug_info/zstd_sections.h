@@ -10,6 +10,7 @@
 #include "base/file_mapping.h"
 #include "base/result.h"
 #include "base/unpacked_bytes.h"
+#include "symbol/elf_image.h"
 
 namespace patchbay {
 
@@ -21,5 +22,7 @@ Result<std::optional<FileMapping>> with_zstd_unpacked(const std::string& path,
 // The right to hold what libelf will unpack of that file: as many bytes as its sections say, which
 // are packed by zlib. An error: that would be too much.
 Result<UnpackedBytes> take_zlib_bytes(const std::string& path, const FileMapping& file);
+// The same of all packed sections of a file whose bytes these are.
+Result<UnpackedBytes> take_packed_bytes(const std::string& path, Bytes file);
 
 }  // namespace patchbay

@@ -72,7 +72,10 @@ check "patchbay.hpp is there" test -e "$work/usr/include/patchbay/patchbay.hpp"
 check "a page of a header" test -s "$work/usr/share/man/man3/patchbay_trace_events.3"
 if command -v scdoc >/dev/null; then
   check "a man page for the tool" test -s "$work/usr/share/man/man1/patchbay.1"
-  for name in $("$patchbay" help | sed -n '/^  record/,/^  with-/s/^  \([a-z-]*\) .*/\1/p'); do
+  commands=$("$patchbay" completions table | python3 -c 'import json, sys
+print(*json.load(sys.stdin))')
+  check "the commands are known: $commands" test "$(wc -w <<<"$commands")" -gt 35
+  for name in $commands; do
     check "man patchbay-$name" test -s "$work/usr/share/man/man1/patchbay-$name.1"
   done
   has "man patchbay-show is that of start" "$(cat "$work/usr/share/man/man1/patchbay-show.1")" \
