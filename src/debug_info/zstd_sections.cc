@@ -62,7 +62,7 @@ bool is_packed(Bytes file, uint64_t offset, Packed* packed) {
   return true;
 }
 
-// `type`: 0 for all. A file with more sections than a compiler makes is one that cannot be unpacked.
+// `type`: 0 for all. A file with more sections than compilers make is one that cannot be unpacked.
 std::vector<Packed> packed_sections(Bytes file, uint32_t type) {
   constexpr uint64_t kMostSections = 1 << 16;
   std::vector<Packed> found;
