@@ -25,7 +25,7 @@ has "a path that is none" "$("$patchbay" ./nothing 2>&1)" "There is no command '
 "$patchbay" calls -e calls_leaf -e calls_laef -- ./own >out 2>err
 same "a wrong name of several: status" 1 $?
 has "it is said" "$(cat err)" "no function .calls_laef. .*near: calls_leaf"
-has "the others are shown" "$(cat err)" '^calls_leaf\('
+has "the others are shown" "$(cat err)" '^(\[[0-9]+\] )?calls_leaf\('
 "$patchbay" calls -e calls_laef -- ./own >out 2>err
 same "all names are wrong: status" 1 $?
 same "and the program does not run" "" "$(cat out)"
