@@ -774,8 +774,10 @@ def run_cycles(case, target):
         cycles.append(kept(target.pid))
     # What the program's malloc keeps of freed blocks goes up and down: the least of two cycles. The
     # first ones meet functions that were not traced before.
+    # And it takes 132 kB at a time from the kernel, in some run in the middle of these cycles.
     first, last = (min(cycle[0] for cycle in part) for part in (cycles[2:4], cycles[-2:]))
-    if cycles[-1][1:] != cycles[1][1:] or last > first + 3 * len(KINDS) * (len(cycles) - 3):
+    most = 132 + 3 * len(KINDS) * (len(cycles) - 3)
+    if cycles[-1][1:] != cycles[1][1:] or last > first + most:
         raise Failed(f"kB, mappings, descriptors, threads behind each cycle: {cycles}")
     return f"{first} kB, later {last} kB"
 
