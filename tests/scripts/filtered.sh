@@ -68,7 +68,7 @@ has "and the process goes on" "$(cat said)" 'the process: alive'
 
 # As containers that share the numbers of processes: each has one filter, and not the same one.
 cat >beside <<'BESIDE'
-until pid=$(pgrep -x steady); do sleep 0.05; done
+for _ in $(seq 400); do pid=$(pgrep -x steady) && break; sleep 0.05; done
 "$1" record -e 'work(long n)' -o c.dat -p "$pid"
 echo "status: $?"
 kill -0 "$pid" && echo "the process: alive"
@@ -77,7 +77,8 @@ BESIDE
 unshare --pid --fork --mount-proc python3 deny.py $reboot bash beside "$patchbay" >said 2>&1 &
 beside=$!
 numbers=/proc/$beside/ns/pid_for_children
-check "the numbers are there" wait_for 20 test -e "$numbers"
+is_another() { [[ $(readlink "$numbers") != $(readlink /proc/self/ns/pid) ]]; }
+check "the numbers are there" wait_for 20 is_another
 check "and their first process" wait_for 20 nsenter --pid="$numbers" true
 nsenter --pid="$numbers" unshare -m python3 deny.py $listen,$reboot "$programs/steady" 2000 \
   >/dev/null 2>&1
