@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 #include "attach/process_maps.h"
 #include "base/file_mapping.h"
@@ -72,16 +71,10 @@ std::string Files::name_of(const MapLine& line) const {
 }
 
 bool Files::has_its_first_page(const UniqueFd& file, const MapLine& line) const {
-  constexpr size_t kPage = 4096;
-  uint8_t ours[kPage] = {}, theirs[kPage] = {};
   const auto first = std::find_if(lines_.begin(), lines_.end(), [&](const MapLine& one) {
     return one.offset == 0 && one.inode == line.inode && one.device == line.device;
   });
-  if (first == lines_.end()) return false;
-  const UniqueFd memory(::open((process_ + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
-  return memory.valid() && ::pread(file.get(), ours, kPage, 0) > 0 &&
-         ::pread(memory.get(), theirs, kPage, off_t(first->range.start)) == ssize_t(kPage) &&
-         std::memcmp(ours, theirs, kPage) == 0;
+  return first != lines_.end() && is_first_page_at(file, process_, first->range.start);
 }
 
 // Some file systems have one number of a device in maps and another in stat().

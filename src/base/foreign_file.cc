@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/text.h"
 
@@ -111,6 +112,15 @@ Result<std::string> read_in_root(const std::string& root, const std::string& pat
   uint64_t size = 0;
   PB_ASSIGN(const UniqueFd file, open_in_root(root, path, most, &size));
   return read_foreign_file(file, root + path, size);
+}
+
+bool is_first_page_at(const UniqueFd& file, const std::string& process, uint64_t address) {
+  constexpr size_t kPage = 4096;
+  uint8_t ours[kPage] = {}, theirs[kPage] = {};
+  const UniqueFd memory(::open((process + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
+  return memory.valid() && ::pread(file.get(), ours, kPage, 0) > 0 &&
+         ::pread(memory.get(), theirs, kPage, off_t(address)) == ssize_t(kPage) &&
+         std::memcmp(ours, theirs, kPage) == 0;
 }
 
 }  // namespace patchbay

@@ -52,4 +52,9 @@ Result<std::string> read_foreign_file(const std::string& path, uint64_t most,
                                       Links links = Links::kFollow);
 Result<std::string> read_foreign_file(const UniqueFd& file, const std::string& name, uint64_t size);
 
+// Whether the first page of a file is what a process has at an address. `process`: /proc/PID, whose
+// memory this user may read. Where map_files may not be asked it says, beside the file's number,
+// whether a path still leads to what is mapped.
+bool is_first_page_at(const UniqueFd& file, const std::string& process, uint64_t address);
+
 }  // namespace patchbay

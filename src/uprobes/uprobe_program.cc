@@ -181,15 +181,10 @@ std::vector<std::pair<std::string, MappedFile>> mapped_files(const std::string& 
 // Whether a file is the one that is mapped there, where map_files may not be asked: by its number
 // and its first page.
 bool is_mapped_file(const std::string& path, const std::string& proc, const MappedFile& file) {
-  constexpr size_t kPage = 4096;
-  uint8_t ours[kPage] = {}, theirs[kPage] = {};
   struct stat found = {};
   Result<UniqueFd> opened = open_foreign_file(path, kMostMappedFile);
-  const UniqueFd memory(::open((proc + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
   return opened.ok() && ::fstat(opened->get(), &found) == 0 && found.st_ino == file.inode &&
-         memory.valid() && ::pread(opened->get(), ours, kPage, 0) > 0 &&
-         ::pread(memory.get(), theirs, kPage, off_t(file.start)) == ssize_t(kPage) &&
-         std::memcmp(ours, theirs, kPage) == 0;
+         is_first_page_at(*opened, proc, file.start);
 }
 
 // Where the file can be opened; empty: nowhere. The path alone may be another file's: of another
@@ -199,7 +194,7 @@ std::string path_of_mapped(const std::string& name, const std::string& proc,
   const std::string held = proc + "/map_files/" + file.range;
   struct stat known = {};
   if (::stat(held.c_str(), &known) == 0) return is_same_file(name, held) ? name : held;
-  for (const std::string& path : {name, proc + "/root" + name, proc + "/exe"})
+  for (const std::string& path : {name, proc + "/root/" + name, proc + "/exe"})
     if (is_mapped_file(path, proc, file)) return path;
   return "";
 }
