@@ -34,18 +34,6 @@ std::string build_id_of(Elf* elf) {
   return hex_of(bytes, size);
 }
 
-Elf_Scn* find_section(Elf* elf, std::string_view wanted) {
-  size_t names = 0;
-  if (::elf_getshdrstrndx(elf, &names) != 0) return nullptr;
-  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
-    GElf_Shdr header;
-    if (!::gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS) continue;
-    const char* name = ::elf_strptr(elf, names, header.sh_name);
-    if (name && wanted == name) return section;
-  }
-  return nullptr;
-}
-
 bool has_dwarf(Elf* elf) {
   return find_section(elf, ".debug_info") || find_section(elf, ".zdebug_info");
 }
@@ -101,6 +89,18 @@ bool is_wanted(const GElf_Sym& symbol) {
 }
 
 }  // namespace
+
+Elf_Scn* find_section(Elf* elf, std::string_view wanted) {
+  size_t names = 0;
+  if (::elf_getshdrstrndx(elf, &names) != 0) return nullptr;
+  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
+    GElf_Shdr header;
+    if (!::gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS) continue;
+    const char* name = ::elf_strptr(elf, names, header.sh_name);
+    if (name && wanted == name) return section;
+  }
+  return nullptr;
+}
 
 Result<std::unique_ptr<DebugInfo>> DebugInfo::open(const std::string& path) {
   std::unique_ptr<DebugInfo> info(new DebugInfo());

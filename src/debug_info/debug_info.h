@@ -41,6 +41,9 @@ namespace patchbay {
 
 class CallSites;
 
+// The section of this name that has bytes in the file; null: there is none.
+Elf_Scn* find_section(Elf* elf, std::string_view name);
+
 struct ObjectSymbol {
   uint64_t address = 0;
   uint64_t size = 0;

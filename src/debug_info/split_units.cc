@@ -11,6 +11,7 @@
 
 #include "base/foreign_file.h"
 #include "base/text.h"
+#include "debug_info/debug_info.h"
 #include "debug_info/die.h"
 #include "debug_info/zstd_sections.h"
 
@@ -23,15 +24,8 @@ constexpr char kDescriptors[] = "/proc/self/fd/";
 constexpr size_t kNameBytes = 32;  // with room for a descriptor's number
 
 Elf_Data* data_of(Elf* elf, std::string_view wanted) {
-  size_t names = 0;
-  if (::elf_getshdrstrndx(elf, &names) != 0) return nullptr;
-  for (Elf_Scn* section = nullptr; (section = ::elf_nextscn(elf, section));) {
-    GElf_Shdr header;
-    if (!::gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS) continue;
-    const char* name = ::elf_strptr(elf, names, header.sh_name);
-    if (name && wanted == name) return ::elf_getdata(section, nullptr);
-  }
-  return nullptr;
+  Elf_Scn* const section = find_section(elf, wanted);
+  return section ? ::elf_getdata(section, nullptr) : nullptr;
 }
 
 std::optional<Dwarf_Attribute> name_of_rest(Dwarf_Die unit) {
