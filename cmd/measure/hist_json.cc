@@ -9,7 +9,6 @@
 #include "cmd/common/commands.h"
 #include "hist/quantile_buckets.h"
 #include "hist/text/hist_values.h"
-#include "output/syscall_names.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -75,11 +74,8 @@ std::string key_json(const HistImage& image, const HistColumn& column, const His
     }
     case HistForm::kExecname:
       return named("comm", image.names[part.number].name, "pid", image.names[part.number].number);
-    case HistForm::kSyscall: {
-      const std::string_view call = syscall_name(part.number);
-      return named("syscall", call.empty() ? "unknown_syscall" : "sys_" + std::string(call),
-                   "number", part.number);
-    }
+    case HistForm::kSyscall:
+      return named("syscall", hist_syscall_text(part.number), "number", part.number);
     case HistForm::kLog2:
       return log2_range(part.number);
     case HistForm::kBucket:

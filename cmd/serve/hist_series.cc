@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cmd/measure/hist_sum.h"
 #include "hist/text/hist_values.h"
-#include "output/syscall_names.h"
 
 namespace patchbay::cmd {
 namespace {
@@ -64,10 +63,8 @@ std::string key_text(const HistImage& image, const HistColumn& key, const HistKe
     case HistForm::kExecname:
       return image.names[part.number].name + "[" + std::to_string(image.names[part.number].number) +
              "]";
-    case HistForm::kSyscall: {
-      const std::string_view call = syscall_name(part.number);
-      return (call.empty() ? "unknown_syscall" : "sys_" + std::string(call)) + "[" + number + "]";
-    }
+    case HistForm::kSyscall:
+      return hist_syscall_text(part.number) + "[" + number + "]";
     case HistForm::kHex:
       return hex_number(part.number);
     case HistForm::kBucket:

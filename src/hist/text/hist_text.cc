@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "hist/text/hist_values.h"
-#include "output/syscall_names.h"
 #include "output/text_put.h"
 #include "output/trace_line.h"
 
@@ -118,13 +117,11 @@ void HistPrinter::put_key_field(std::string* out, const HistColumn& column,
       *out += '[';
       put_number(out, image_.names[part.number].number, false);
       return void(*out += ']');
-    case HistForm::kSyscall: {
-      const std::string_view call = syscall_name(part.number);
-      put_left(out, call.empty() ? "unknown_syscall" : "sys_" + std::string(call), 30);
+    case HistForm::kSyscall:
+      put_left(out, hist_syscall_text(part.number), 30);
       *out += '[';
       put_padded(out, part.number, 3, ' ');
       return void(*out += ']');
-    }
     case HistForm::kLog2:
       *out += "~ 2^";
       return put_left(out, std::to_string(part.number), 2);

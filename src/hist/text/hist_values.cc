@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "hist/quantile_buckets.h"
+#include "output/syscall_names.h"
 #include "output/text_put.h"
 
 namespace patchbay {
@@ -118,6 +119,11 @@ void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
     *out += '=';
     put_number(out, hits);
   }
+}
+
+std::string hist_syscall_text(uint64_t number) {
+  const std::string_view call = syscall_name(number);
+  return call.empty() ? "unknown_syscall" : "sys_" + std::string(call);
 }
 
 std::string hist_address_text(const HistName& name, bool with_offset) {

@@ -52,6 +52,8 @@ void put_hist_quantiles(std::string* out, std::string_view name, const HistRange
 void put_hist_counters(std::string* out, std::string_view name, uint64_t sum,
                        const HistRanges& ranges, bool is_signed);
 
+// "sys_read", "unknown_syscall".
+std::string hist_syscall_text(uint64_t number);
 // "name", "name+0x10/0x80", or "0x1234" when nothing is known there.
 std::string hist_address_text(const HistName& name, bool with_offset);
 
