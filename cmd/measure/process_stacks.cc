@@ -11,7 +11,9 @@
 
 #include "attach/stack_copies.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "cmd/common/commands.h"
+#include "cmd/target/inside_ids.h"
 #include "cmd/target/target_program.h"
 #include "debug_info/source_frames.h"
 #include "output/syscall_names.h"
@@ -105,6 +107,8 @@ class Namer {
 
 // --- locks
 
+constexpr uint64_t kReadersWord = 8, kWritersWord = 12;  // of an rwlock, see wait_of()
+
 int32_t word_in(const std::vector<uint8_t>& bytes, uint64_t offset) {
   int32_t word = 0;
   if (offset + sizeof word <= bytes.size()) std::memcpy(&word, bytes.data() + offset, sizeof word);
@@ -129,7 +133,7 @@ bool is_in_any(const ThreadStack& stack, std::initializer_list<std::string_view>
 // believed when it is a thread of the process.
 std::optional<LockWait> wait_of(const attach::ThreadCopy& thread, const ThreadStack& stack,
                                 const std::map<int, int>& tid_of) {
-  constexpr uint64_t kOwner = 8, kReaders = 8, kWriters = 12, kWriter = 24;
+  constexpr uint64_t kOwner = 8, kWriter = 24;
   const int operation = int(thread.arguments[1]) & FUTEX_CMD_MASK;
   const bool is_wait = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
   const bool is_pi = operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
@@ -149,10 +153,10 @@ std::optional<LockWait> wait_of(const attach::ThreadCopy& thread, const ThreadSt
     wait.kind = LockWait::Kind::kRwlock;
     const uint64_t word =
         is_in_any(stack, {"pthread_rwlock_wr", "pthread_rwlock_timedwr", "pthread_rwlock_clockwr"})
-            ? kWriters
-            : kReaders;
+            ? kWritersWord
+            : kReadersWord;
     wait.holder = holder(kWriter - word, -1);
-    if (wait.holder || word == kReaders) wait.address -= word;
+    if (wait.holder || word == kReadersWord) wait.address -= word;
     return wait;
   }
   if (!is_in_any(stack, {"pthread_mutex_", "lll_lock_wait", "GI___lll_lock_wait"}))
@@ -161,26 +165,35 @@ std::optional<LockWait> wait_of(const attach::ThreadCopy& thread, const ThreadSt
   return wait;
 }
 
-std::string variable_at(SymbolTable& symbols, uint64_t address) {
+std::string variable_at(SymbolTable& symbols, const LockWait& wait) {
   SymbolizedAddress symbol;
-  if (!symbols.symbolize(address, &symbol) || !symbol.is_variable) return "";
-  return symbol.name + (symbol.offset ? "+" + hex_number(symbol.offset) : "");
+  if (!symbols.symbolize(wait.address, &symbol) || !symbol.is_variable) return "";
+  // A writer waits for readers, of whom nobody knows who they are: the lock begins a little before.
+  const bool is_inside = wait.kind == LockWait::Kind::kRwlock &&
+                         (symbol.offset == kReadersWord || symbol.offset == kWritersWord);
+  return symbol.name + (symbol.offset && !is_inside ? "+" + hex_number(symbol.offset) : "");
+}
+
+// The numbers of the threads, by those that the process knows.
+std::map<int, int> numbers_inside(int pid, const attach::StackCopies& copies) {
+  std::map<int, int> tid_of;
+  for (const attach::ThreadCopy& thread : copies.threads) {
+    const Result<std::string> status = read_file("/proc/" + std::to_string(pid) + "/task/" +
+                                                 std::to_string(thread.tid) + "/status");
+    const std::vector<int> numbers = status.ok() ? numbers_in(status.value()) : std::vector<int>();
+    if (!numbers.empty()) tid_of[numbers.back()] = thread.tid;
+  }
+  return tid_of;
 }
 
 void find_waits(const attach::StackCopies& copies, SymbolTable& symbols, ProcessStacks* stacks) {
-  std::map<int, int> tid_of;
-  for (const attach::ThreadCopy& thread : copies.threads) tid_of[thread.inner] = thread.tid;
+  const std::map<int, int> tid_of = numbers_inside(stacks->pid, copies);
   std::vector<std::pair<int, int>> pairs;
   for (size_t i = 0; i < copies.threads.size(); i++) {
     std::optional<LockWait> wait = wait_of(copies.threads[i], stacks->threads[i], tid_of);
     if (!wait) continue;
     wait->thread = i;
-    wait->name = variable_at(symbols, wait->address);
-    // A writer waits for readers, of whom nobody knows who they are: the lock is near.
-    if (const size_t plus = wait->name.rfind('+');
-        wait->kind == LockWait::Kind::kRwlock && plus != std::string::npos &&
-        (wait->name.substr(plus) == "+0x8" || wait->name.substr(plus) == "+0xc"))
-      wait->name.resize(plus);
+    wait->name = variable_at(symbols, *wait);
     if (wait->holder) pairs.emplace_back(copies.threads[i].tid, wait->holder);
     stacks->waits.push_back(std::move(*wait));
   }

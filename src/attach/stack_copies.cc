@@ -4,7 +4,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "attach/all_threads.h"
@@ -33,9 +32,7 @@ void copy_stack(const Target& target, const std::vector<MapLine>& maps, size_t m
                 ThreadCopy* copy) {
   const MapLine* const line = line_at(maps, copy->rsp);
   if (!line) return;
-  const uint64_t used = line->range.end - copy->rsp;
-  copy->stack.resize(std::min<uint64_t>(used, most));
-  copy->is_cut = used > most;
+  copy->stack.resize(std::min<uint64_t>(line->range.end - copy->rsp, most));
   if (!target.read(copy->rsp, copy->stack.data(), copy->stack.size()).ok()) copy->stack.clear();
 }
 
@@ -44,15 +41,6 @@ void copy_word(const Target& target, ThreadCopy* copy) {
   copy->around_word.resize(kAround);
   const uint64_t start = copy->arguments[0] - ThreadCopy::kBeforeWord;
   if (!target.read(start, copy->around_word.data(), kAround).ok()) copy->around_word.clear();
-}
-
-int inner_number(pid_t pid, pid_t tid) {
-  const std::string numbers = status_field(
-      read_text("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/status")
-          .value_or(""),
-      "NSpid");
-  const size_t last = numbers.find_last_of("\t ");
-  return std::atoi(numbers.c_str() + (last == numbers.npos ? 0 : last + 1));
 }
 
 // A wait with a limit that was stopped before goes on by restart_syscall(). Which call it was
@@ -100,10 +88,7 @@ Result<StackCopies> copy_stacks(const Target& target) {
   PB_TRY(may_attach(target.pid()));
   PB_ASSIGN(StackCopies copies,
             on_own_thread<StackCopies>(target.pid(), [&] { return copy_all(target); }));
-  for (ThreadCopy& copy : copies.threads) {
-    copy.name = name_of_thread(target.pid(), copy.tid);
-    copy.inner = inner_number(target.pid(), copy.tid);
-  }
+  for (ThreadCopy& copy : copies.threads) copy.name = name_of_thread(target.pid(), copy.tid);
   std::sort(copies.threads.begin(), copies.threads.end(),
             [](const ThreadCopy& a, const ThreadCopy& b) { return a.tid < b.tid; });
   return copies;

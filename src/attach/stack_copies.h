@@ -22,8 +22,6 @@ struct ThreadCopy {
   long system_call = -1;       // -1: it is in none
   uint64_t arguments[2] = {};  // of that
   std::vector<uint8_t> stack;  // from rsp on
-  bool is_cut = false;         // the stack has more than was copied
-  int inner = 0;               // its number in its own namespace
   // Of one that is in futex(): what is around the word that it waits for.
   static constexpr uint64_t kBeforeWord = 16;
   std::vector<uint8_t> around_word;  // from kBeforeWord below it on; empty: it is not there

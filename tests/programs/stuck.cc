@@ -41,6 +41,7 @@ KEEP void transfer(std::mutex* first, std::mutex* second) {
 }
 KEEP void write_prices() {
   pthread_rwlock_wrlock(&prices);
+  there++;
   char byte;
   (void)!read(pipes[0], &byte, 1);
 }
@@ -82,14 +83,13 @@ int main() {
   std::thread([] { here("two"), transfer(&audit, &accounts); }).detach();
   wait_for(4);
   std::thread([] { here("writer"), write_prices(); }).detach();
-  wait_for(5);
-  usleep(1000);
+  wait_for(6);  // it has the lock
   std::thread([] { here("reader"), read_prices(); }).detach();
   std::thread([] { here("handler"), interrupted(); }).detach();
   std::thread([] { here("timed"), wait_long(); }).detach();
   for (int i = 0; i < 3; i++) std::thread([] { here("alike"), outer(1); }).detach();
   std::thread([] { here("busy"), busy(); }).detach();
-  wait_for(12);
+  wait_for(13);
   std::printf("ready\n");
   char byte;
   while (read(0, &byte, 1) > 0) continue;
